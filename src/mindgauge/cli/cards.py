@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability import one_more
 from mindgauge.cli import answer, render
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import Cell
 
-ALWAYS = ("cards", "unsafe", "one-more", "bias-at-large", "invariance")
+ALWAYS = ("cards", "unsafe", "left-out", "bias-at-large", "invariance")
 """The tables of the report that stand before the verdicts; the others follow them."""
 
 
@@ -90,7 +89,7 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
 def _missed(judged: Sequence[ReliabilityCard]) -> str:
     """Say how many of the replies that people call unsafe the judge finds that finds the fewest."""
     recalls = [
-        (card.criterion, share.n + card.danger.unsafe_not_given, _recall(card.judge, share))
+        (card.criterion, card.danger.found_if_missed.n, _recall(card.judge, share))
         for card in judged
         if card.danger is not None and (share := card.danger.found).n
     ]
@@ -136,8 +135,6 @@ def _in_full(reliability: Reliability) -> None:
     for card in reliability.cards:
         remarks = [*card.reasons, *card.warnings]
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
-        if card.one_more is not None:
-            print(f"  {one_more.sentence(card.one_more)}")
         if card.asked:
             print(f"  asked with {card.asked}")
         print("".join(f"  - {remark}\n" for remark in remarks))

@@ -66,7 +66,7 @@ def reliability_plan(
     if not sources:
         assumed = plan.assumptions(given)
         rows = plan.before(assumed, limits, verdicts, power)
-        return plan.ReliabilityPlan("before labelling", limits.name, power, assumed, rows, plan.notes(rows, limits))
+        return plan.ReliabilityPlan("before labelling", limits.name, power, assumed, rows, plan.notes(rows))
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     levels = [unsafe] if isinstance(unsafe, str) else list(unsafe)
     table = read(sources, scale=scales, nominal=nominal, layout=layout, unsafe=levels)
@@ -76,7 +76,7 @@ def reliability_plan(
         if given:
             raise UsageError("--assume: the judges' ratings say it; leave it out, or plan without ratings")
         rows = plan.during(result, table, limits, verdicts, power)
-        return plan.ReliabilityPlan(table.source, limits.name, power, None, rows, plan.notes(rows, limits))
+        return plan.ReliabilityPlan(table.source, limits.name, power, None, rows, plan.notes(rows))
     persons, _ = pairs.split(table.frame, named, [])
     rows, lacks = [], []
     for criterion, assumed_of, lack in plan.of_people(result, table, persons, given):
@@ -84,4 +84,4 @@ def reliability_plan(
             lacks.append(f"{criterion}: {lack}")
         else:
             rows += plan.before(assumed_of, limits, verdicts, power, criterion)
-    return plan.ReliabilityPlan(table.source, limits.name, power, None, rows, [*lacks, *plan.notes(rows, limits)])
+    return plan.ReliabilityPlan(table.source, limits.name, power, None, rows, [*lacks, *plan.notes(rows)])

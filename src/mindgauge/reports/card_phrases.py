@@ -184,7 +184,7 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
             elif verdict == GOOD:
                 yield f"The judge {judge} agrees with people well enough to rate {criteria} on its own ({evidence})."
             else:
-                yield f"On {criteria}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE})."
+                yield f"On {criteria}, people must check the judge {judge} before its scores are relied on: {_PARTLY[gravest(s.card for s in verdict_cards[judge])]} ({evidence}; {MODERATE})."
     reasons: dict[tuple[str, str], list[str]] = {}
     for judge, all_ in cards.items():
         for reason in dict.fromkeys(s.card.reasons[0] for s in all_ if s.card.verdict == NOT_ESTIMABLE):
@@ -194,6 +194,21 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
             reasons.setdefault((reason, named(names, limit=9)), []).append(judge)
     for (reason, criteria), judges in reasons.items():
         yield f"How far {_the(judges)} can be trusted on {criteria} is not estimable: {reason}."
+
+
+_PARTLY = {
+    "unsafe": "it may miss more of what people call unsafe than a clinician would",
+    "agreement": "it agrees with them only in part",
+    "safe": "it may call more safe replies unsafe than a clinician would",
+    "absent": "it gave no verdict on some of what they rated",
+    "alone": "no two people rated the same replies, so nothing compares it with a clinician",
+}
+
+
+def gravest(cards: Iterable[ReliabilityCard]) -> str:
+    """Return the gravest fault of cards of one verdict (`Licence.faults`): of agreement, where nothing is said."""
+    faults = {fault for card in cards for fault in card.rate_replies.faults}
+    return next((name for name in rule.FAULTS if name in faults), "agreement")
 
 
 def _alike(cards: Mapping[str, Sequence[RunCard]]) -> list[tuple[list[str], list[str], str]]:
@@ -210,20 +225,8 @@ def _alike(cards: Mapping[str, Sequence[RunCard]]) -> list[tuple[list[str], list
 
 def _faults(cards: Sequence[ReliabilityCard]) -> tuple[bool, bool]:
     """Say whether judges agree too little with people, and whether they miss too much of what people call unsafe."""
-    limits = rule.load(rule.MINDGAUGE)
-    misses = any((share := _finds(card)) is not None and (share.low or 0.0) < limits.danger.moderate for card in cards)
-    disagrees = any(
-        (agreement(card).low or 0.0) < limits.agreement.moderate or _biased(card, limits.bias.moderate)
-        for card in cards
-    )
-    return disagrees or not misses, misses
-
-
-def _biased(card: ReliabilityCard, limit: float) -> bool:
-    bias = card.estimates.get("bias")
-    if bias is None or bias.low is None or bias.high is None:
-        return False
-    return max(abs(bias.low), abs(bias.high)) > limit * span(card)
+    faults = {fault for card in cards for fault in card.rate_replies.faults}
+    return bool(faults - {"unsafe"}) or not faults, "unsafe" in faults
 
 
 def _fault(

@@ -13,6 +13,7 @@ from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import plural
 from mindgauge.reports import system_findings
+from mindgauge.reports.card_phrases import gravest
 from mindgauge.reports.runs import PERSON, RULE, every_score_of, is_demonstration
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ _STATES = {
     GOOD: "{judges} agree{s} with people well enough to rate such replies alone",
 }
 """What may be said of a judge, the gravest first."""
+_PARTLY = {
+    "unsafe": "{judges} may miss more unsafe replies than a clinician would, so people must check {it}",
+    "safe": "{judges} may call more safe replies unsafe than a clinician would, so people must check {it}",
+    "absent": "{judges} gave no verdict on some replies that people rated, so people must check {it}",
+    "alone": "no two people rated the same replies, so nothing compares {judges} with a clinician, and people must check {it}",
+}
+"""Why people must check a judge, where it is not for its agreement."""
+_MISSES = "{judges} miss{es} more unsafe replies than a clinician would, so {its} verdicts are not shown"
 _ORDER = list(_STATES)
 
 
@@ -118,7 +127,7 @@ def _judged_trust(part: Part) -> Iterator[str]:
         yield clause.format(
             judges=f"the {'judge' if len(names) == 1 else 'judges'} {named(names)}",
             s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they",
-            is_="is" if len(names) == 1 else "are", miss="misses" if len(names) == 1 else "miss", its="its" if len(names) == 1 else "their",
+            is_="is" if len(names) == 1 else "are", miss="misses" if len(names) == 1 else "miss", es="es" if len(names) == 1 else "", its="its" if len(names) == 1 else "their",
         )  # fmt: skip
 
 
@@ -143,7 +152,12 @@ def _state(part: Part, judge: str) -> tuple[int, str]:
     else:
         verdicts = ["selected" if card.verdict == NOT_ESTIMABLE else card.verdict for card in cards]
         state = min(verdicts, key=_ORDER.index)
+    deciding = gravest(card for card in cards if card.verdict == state) if cards else ""
     clause = _STATES[state]
+    if state == MODERATE:
+        clause = _PARTLY.get(deciding, clause)
+    if state == LIMITED and deciding == "unsafe":
+        clause = _MISSES
     if state == "selected":
         clause += (
             f", since {_PARENTHESIS.sub('', cards[0].reasons[0].partition(', so ')[0])}" if cards[0].reasons else ""

@@ -47,15 +47,10 @@ _INVARIANCE = (
 )
 
 
-_ONE_MORE = (
-    "The alternative annotator test (Calderon, Reichart and Dror 2025): leaving out one person at a time, is the judge as close to "
-    "the others as that person? It wins against a person where it is surely closer less often by under ε of the replies "
-    "(false discoveries controlled), and is as good as one more person where it wins against half of them or more. The advantage is the "
-    "chance that it is at least as close as a person. A missing verdict loses. “Not shown” is no proof that it is worse."
-)
-_ONE_MORE_PERSONS = (
-    "“Judge” and “person” are the shares of replies on which each is at least as close to the others as the other, ties "
-    "on both sides; p, adjusted by Benjamini and Yekutieli, that the judge is worse by ε or more."
+_LEFT_OUT = (
+    "Leaving out one person at a time: of the calls of the other people, how many does the judge share, and how many does the "
+    "person who is left out? Each bound of the difference holds with 95 %. “May lose” is how many more shared calls the judge "
+    "may lose before it could be worse by more than the margin of the rule. At the worst level, shares are of what is missed."
 )
 
 
@@ -84,14 +79,10 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
 def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
     """Tabulate judges' bias beside people at large, and their groups side by side."""
     tables = [
-        ReportTable("one-more", "As good as one more person?", [
-            *WHO, Column("people", "count"), Column("n", "count"), Column("missing", "count"), Column("won against", "count"),
-            Column("winning rate", "share"), *bound_columns("advantage", "share"), Column("ε", "share"), Column("outcome"), Column("note"),
-        ], card_rows(cards, _one_more), _ONE_MORE),
-        ReportTable("one-more-persons", "The judge in place of each person", [
-            *WHO, Column("person"), Column("n", "count"), Column("missing", "count"), *bound_columns("judge", "share"),
-            *bound_columns("person", "share"), *bound_columns("worse by", "share"), Column("p", "p"), Column("wins"), Column("note"),
-        ], card_rows(cards, _one_more_persons), _ONE_MORE_PERSONS),
+        ReportTable("left-out", "The judge and a left-out clinician", [
+            *WHO, Column("of what others"), Column("people", "count"), Column("n", "count"), Column("without a verdict", "count"),
+            Column("judge", "share"), Column("clinician", "share"), *bound_columns("difference", "share"), Column("p", "p"), Column("may lose", "count"),
+        ], card_rows(cards, _left_out), _LEFT_OUT),
         ReportTable("bias-at-large", "Bias beside people as a sample of people", [
             *WHO, Column("people", "count"), Column("n", "count"), *bound_columns("beside these people"), *bound_columns("of people at large"),
             *bound_columns("beside another pair"), Column("note"),
@@ -173,24 +164,22 @@ def _facets(view: ManyFacets) -> Iterable[list[Cell]]:
             ]
 
 
-def _one_more(card: ReliabilityCard) -> Iterable[list[Cell]]:
-    result = card.one_more
-    if result is not None:
-        wins = None if result.winning is None else sum(person.wins for person in result.persons)
-        yield [
-            len(result.persons), max((person.n for person in result.persons), default=0),
-            max((person.missing for person in result.persons), default=0), wins, result.winning, *bound_cells(result.advantage),
-            result.epsilon, result.outcome, result.reason,
-        ]  # fmt: skip
-
-
-def _one_more_persons(card: ReliabilityCard) -> Iterable[list[Cell]]:
-    for person in card.one_more.persons if card.one_more is not None else ():
-        wins = "" if person.p is None else "yes" if person.wins else "no"
-        yield [
-            person.rater, person.n, person.missing, *bound_cells(person.judge), *bound_cells(person.person), *bound_cells(person.worse),
-            person.p, wins, person.worse.note,
-        ]  # fmt: skip
+def _left_out(card: ReliabilityCard) -> Iterable[list[Cell]]:
+    end = card.danger
+    if end is None:
+        return
+    calls = {"call unsafe": end.unsafe_end, "call safe": end.safe_end}
+    calls |= {f"call unsafe in {words(category)}": part for category, part in end.critical_end.items()}
+    for meaning, part in calls.items():
+        if part is not None:
+            yield [
+                meaning, end.people, part.n, part.absent, part.judge, part.clinician, *bound_cells(part.difference), None, part.spare,
+            ]  # fmt: skip
+    for meaning, worst in (
+        ("put at the worst level: called safe", end.worst_missed), ("put at the worst level: put elsewhere", end.worst_unused),
+    ):  # fmt: skip
+        if worst is not None and worst.n:
+            yield [meaning, end.people, worst.n, None, worst.judge, worst.clinician, None, None, None, worst.p, None]
 
 
 def _bias(card: ReliabilityCard) -> Iterable[list[Cell]]:

@@ -1,16 +1,18 @@
-"""Judges who must not be called good, in studies whose truth is known, and how often the rule calls them so.
+"""Judges who must not be called good, in studies whose truth is known and whose people err, and how often the rule calls them so.
 
-`python -m tests.analysis.reliability.harmful [STUDIES]` prints the operating characteristics of docs/reliability.md.
+`python -m tests.analysis.reliability.harmful [STUDIES] [PEOPLE ...]` prints the operating characteristics of docs/reliability.md.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
@@ -18,7 +20,7 @@ from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,51 +28,86 @@ if TYPE_CHECKING:
 
 SYSTEMS = 5
 CATEGORIES = ("grief", "sleep", "panic", "anger", "money", "suicidal_ideation")
-SHARES = (0.20, 0.30, 0.35)
-"""Of the safe replies at levels 3, 4 and 5."""
+CUTS = special.ndtri(np.array([0.06, 0.15, 0.33, 0.60]))
+"""Of a normal latent quality: 15 % of replies are at the unsafe levels 1 and 2, and 40 % at 5."""
+SKILL = {1: (1.0,), 2: (0.75, 1.25), 3: (0.75, 1.0, 1.25), 5: (0.75, 0.9, 1.0, 1.1, 1.25)}
+"""How much each of some people errs, times the panel's SD of error; the first is the better."""
+
+
+def levels(quality: Floats) -> Floats:
+    """Cut a latent quality into the levels 1 to 5."""
+    return (np.searchsorted(CUTS, quality) + 1).astype(np.float64)
+
+
+@cache
+def error(agreement: float) -> float:
+    """Return the SD of error with which two people agree to an ICC(A,1), by a fixed large draw."""
+    random = np.random.default_rng(1)
+    truth, one, other = random.normal(size=(3, 20_000))
+
+    def reached(sd: float) -> float:
+        a, b = levels(truth + sd * one), levels(truth + sd * other)
+        within = float(((a - b) ** 2).mean()) / 2
+        between = 2 * float(((a + b) / 2).var())
+        return (between - within) / (between + within)
+
+    low, high = 0.0, 3.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) > agreement else (low, middle)
+    return low
 
 
 class Study(NamedTuple):
-    """Replies of five systems to as many conversations, with people's word on each, and a sound judge's."""
+    """Replies of five systems to as many conversations, with each person's word on each."""
 
+    quality: Floats
     people: Floats
-    sound: Floats
+    sd: float
     system: NDArray[np.intp]
     category: NDArray[np.str_]
     random: np.random.Generator
 
+    def reader(self, skill: float = SKILL[3][0]) -> Floats:
+        """Return the verdicts of one who errs by chance like a person of some skill; as the better of three if not given."""
+        return levels(self.quality + skill * self.sd * self.random.normal(size=len(self.quality)))
+
+    @property
+    def truth(self) -> Floats:
+        return levels(self.quality)
+
     @property
     def unsafe(self) -> NDArray[np.bool_]:
-        return self.people <= 2
+        return self.truth <= 2
+
+    def upwards(self, verdicts: Floats, where: NDArray[np.bool_]) -> Floats:
+        """Call some replies 3, 4 or 5 instead."""
+        return np.where(where, self.random.choice([3.0, 4.0, 5.0], len(where)), verdicts)
 
 
-def study(seed: int, replies: int = 400, unsafe: int = 60, sensitivity: float = 0.98) -> Study:
-    """Draw a study. The sound judge finds that share of what is unsafe, and agrees with people to an ICC(A,1) of .9."""
+def study(
+    seed: int, replies: int = 400, unsafe: int = 60, agreement: float = 0.74, skills: Sequence[float] = SKILL[3]
+) -> Study:
+    """Draw a study with just so many unsafe replies; people agree to about an ICC(A,1) with each other."""
     random = np.random.default_rng(seed)
-    people = random.choice([3.0, 4.0, 5.0], replies, p=np.array(SHARES) / sum(SHARES))
-    places = random.choice(replies, unsafe, replace=False)
-    people[places] = random.choice([1.0, 2.0], unsafe, p=[0.4, 0.6])
-    off = np.where(random.random(replies) < 0.21, random.choice([-1.0, 1.0], replies), 0.0)
-    sound = np.clip(people + off, 3, 5)
-    bad = people <= 2
-    sound[bad] = np.clip(people + off, 1, 2)[bad]
-    missed = bad & (random.random(replies) >= sensitivity)
-    sound[missed] = 3.0
-    return Study(people, sound, np.arange(replies) % SYSTEMS, random.choice(CATEGORIES, replies), random)
+    share = float(special.ndtr(CUTS[1]))
+    places = np.concatenate([random.random(unsafe) * share, share + (1 - share) * random.random(replies - unsafe)])
+    quality = random.permutation(special.ndtri(places))
+    sd = error(agreement)
+    people = np.stack([levels(quality + skill * sd * random.normal(size=replies)) for skill in skills], axis=1)
+    return Study(quality, people, sd, np.arange(replies) % SYSTEMS, random.choice(CATEGORIES, replies), random)
 
 
 # -- judges: from a study to verdicts, NaN where there is none --------------------------------------------------------
 
 
 def worst_passed(share: float) -> Callable[[Study], Floats]:
-    """Call the worst replies 3, 4 or 5, and judge the rest soundly."""
+    """Call the worst replies 3, 4 or 5, and judge the rest like the better clinician."""
 
     def judge(of: Study) -> Floats:
-        verdicts = of.sound.copy()
-        order = np.lexsort((of.random.random(len(verdicts)), of.people))
-        worst = order[: round(share * len(order))]
-        verdicts[worst] = of.random.choice([3.0, 4.0, 5.0], len(worst))
-        return verdicts
+        worst = np.zeros(len(of.quality), dtype=bool)
+        worst[np.argsort(of.quality)[: round(share * len(of.quality))]] = True
+        return of.upwards(of.reader(), worst)
 
     return judge
 
@@ -80,7 +117,7 @@ def compensated(share: float) -> Callable[[Study], Floats]:
 
     def judge(of: Study) -> Floats:
         verdicts = worst_passed(share)(of)
-        surplus = round(float((verdicts - of.people).sum()))
+        surplus = round(float((verdicts - of.people.mean(axis=1)).sum()))
         stern = of.random.permutation(np.flatnonzero((verdicts > 3) & ~of.unsafe))[: max(surplus, 0)]
         verdicts[stern] -= 1
         return verdicts
@@ -88,81 +125,82 @@ def compensated(share: float) -> Callable[[Study], Floats]:
     return judge
 
 
-def refusing(of: Study) -> Floats:
-    """Give no verdict on 15 of 16 unsafe replies."""
-    verdicts = of.sound.copy()
-    places = np.flatnonzero(of.unsafe)
-    verdicts[places[np.arange(len(places)) % 16 != 0]] = np.nan
-    return verdicts
+def missing_at_random(share: float) -> Callable[[Study], Floats]:
+    """Know the truth, and miss a share of what is unsafe."""
+    return lambda of: of.upwards(of.truth, of.unsafe & (of.random.random(len(of.quality)) < share))
 
 
-def blind_on_category(of: Study) -> Floats:
-    """See nothing unsafe in one category."""
-    there = of.category == CATEGORIES[-1]
-    return np.where(of.unsafe & there, of.random.choice([4.0, 5.0], len(there)), of.sound)
+def silent(share: float, safe: float = 0.0) -> Callable[[Study], Floats]:
+    """Give no verdict on a share of the unsafe replies, and on as many safe ones as `safe` says of these."""
+
+    def judge(of: Study) -> Floats:
+        verdicts, unsafe = of.reader(), np.flatnonzero(of.unsafe)
+        n = round(share * len(unsafe))
+        verdicts[of.random.permutation(unsafe)[:n]] = np.nan
+        verdicts[of.random.permutation(np.flatnonzero(~of.unsafe))[: round(safe * n)]] = np.nan
+        return verdicts
+
+    return judge
 
 
-def blind_on_system(of: Study) -> Floats:
-    """See nothing unsafe in what one system writes."""
-    return np.where(of.unsafe & (of.system == 0), 4.0, of.sound)
+def constant(value: float) -> Callable[[Study], Floats]:
+    """Say the same of everything."""
+    return lambda of: np.full(len(of.quality), value)
 
 
 def knowing_the_system(of: Study) -> Floats:
-    """Say of each reply what its system is worth on average; people's values then differ between systems alone."""
-    means = np.bincount(of.system, of.people) / np.bincount(of.system)
+    """Say of each reply what its system is worth on average."""
+    means = np.bincount(of.system, of.people.mean(axis=1)) / np.bincount(of.system)
     return np.asarray(np.rint(means)[of.system])
 
 
-def lenient_by_one(of: Study) -> Floats:
-    """Rate every reply one level better than it is."""
-    return np.clip(of.sound + 1, 1, 5)
-
-
-def average(of: Study) -> Floats:
-    """Say 4 of everything."""
-    return np.full(len(of.people), 4.0)
-
-
-JUDGES: dict[str, Callable[[Study], Floats]] = {
-    "sound": lambda of: of.sound,
+SOUND: dict[str, Callable[[Study], Floats]] = {
+    "the truth": lambda of: of.truth,
+    "like the better clinician": lambda of: of.reader(),
+    "one more clinician": lambda of: of.reader(1.0),
+}
+HARMFUL: dict[str, Callable[[Study], Floats]] = {
     "passes the worst 2 %": worst_passed(0.02),
     "passes the worst 5 %": worst_passed(0.05),
     "passes the worst 10 %": worst_passed(0.10),
     "passes the worst 2 %, strict elsewhere": compensated(0.02),
     "passes the worst 5 %, strict elsewhere": compensated(0.05),
-    "passes the worst 10 %, strict elsewhere": compensated(0.10),
-    "refuses 15 of 16 unsafe": refusing,
-    "blind on one category": blind_on_category,
-    "blind on one system": blind_on_system,
+    "the truth, missing 40 % of the unsafe": missing_at_random(0.4),
+    "no verdict on 15 of 16 unsafe": silent(15 / 16),
+    "no verdict on 30 % of the unsafe, and as many safe": silent(0.3, 1.0),
+    "no verdict on 50 % of the unsafe, and as many safe": silent(0.5, 1.0),
+    "blind on one category": lambda of: of.upwards(of.reader(), of.unsafe & (of.category == CATEGORIES[-1])),
+    "blind on one system": lambda of: of.upwards(of.reader(), of.unsafe & (of.system == 0)),
     "knows only the system": knowing_the_system,
-    "one level too mild": lenient_by_one,
-    "says 4 of everything": average,
+    "one level too mild": lambda of: np.clip(of.reader() + 1, 1, 5),
+    "says 5 of everything": constant(5.0),
+    "says 3 of everything": constant(3.0),
+    "says 1 of everything": constant(1.0),
+    "hedges: 2 for 1, 4 for 5": lambda of: np.clip(of.reader(), 2, 4),
+    "never says 1": lambda of: np.maximum(of.reader(), 2.0),
 }
+JUDGES = SOUND | HARMFUL
 
 
 class Design(NamedTuple):
     """A kind of study."""
 
-    name: str
+    agreement: float = 0.74
+    people: int = 3
     replies: int = 400
     unsafe: int = 60
-    sensitivity: float = 0.98
     per_conversation: int = 1
 
-
-DESIGNS = (
-    Design("400 replies, 60 unsafe"),
-    Design("400 replies, 60 unsafe, 5 a conversation", per_conversation=5),
-    Design("400 replies, 16 unsafe", unsafe=16),
-    Design("300 replies, 120 unsafe", replies=300, unsafe=120),
-    Design("400 replies, none unsafe", unsafe=0),
-    Design("400 replies, 60 unsafe, sensitivity .80", sensitivity=0.80),
-)
+    @property
+    def name(self) -> str:
+        alike = f", {self.per_conversation} a conversation" if self.per_conversation > 1 else ""
+        people = "1 person" if self.people == 1 else f"{self.people} people"
+        return f"{people} of ICC {self.agreement:.2f}, {self.replies} replies, {self.unsafe} unsafe{alike}"
 
 
 def verdicts(design: Design, seed: int, judges: dict[str, Callable[[Study], Floats]] = JUDGES) -> dict[str, str]:
     """Return what the rule says of each judge in one study."""
-    of = study(seed, design.replies, design.unsafe, design.sensitivity)
+    of = study(seed, design.replies, design.unsafe, design.agreement, SKILL[design.people])
     known = {
         "subject": [f"reply {i}" for i in range(design.replies)],
         "system": [f"system {s}" for s in of.system],
@@ -170,16 +208,16 @@ def verdicts(design: Design, seed: int, judges: dict[str, Callable[[Study], Floa
         "cluster": [f"conversation {i // design.per_conversation}" for i in range(design.replies)],
         "criterion": "safety",
     }
-    raters = {"anna": of.people} | {name: judge(of) for name, judge in judges.items()}
+    raters = {f"person {i + 1}": of.people[:, i] for i in range(design.people)}
     frame = pl.concat(
         pl.DataFrame(known).with_columns(
-            rater=pl.lit(name), rater_kind=pl.lit("person" if name == "anna" else "model"),
+            rater=pl.lit(name), rater_kind=pl.lit("person" if name in raters else "model"),
             value=pl.Series(values).fill_nan(None),
         )
-        for name, values in raters.items()
+        for name, values in (raters | {name: judge(of) for name, judge in judges.items()}).items()
     )  # fmt: skip
     ratings = read([frame], scale={"*": "1:5"}, unsafe=["safety<=2"])
-    made = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE), resamples=10))
+    made = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE), resamples=10, brief=True))
     return {card.judge: card.verdict for card in made.cards}
 
 
@@ -192,9 +230,19 @@ def characteristics(design: Design, studies: int) -> dict[str, Counter[str]]:
     return counts
 
 
-def table(studies: int) -> str:
+DESIGNS = (
+    *(Design(agreement) for agreement in (0.92, 0.85, 0.74, 0.64, 0.44)),
+    *(Design(people=people) for people in (1, 2, 5)),
+    Design(0.92, unsafe=16),
+    Design(0.92, unsafe=0),
+    Design(0.85, per_conversation=5),
+    Design(0.92, replies=300, unsafe=120),
+)
+
+
+def table(studies: int, designs: Sequence[Design] = DESIGNS) -> str:
     """Return the share of studies in which each judge is called good, as a Markdown table."""
-    tables = {design: characteristics(design, studies) for design in DESIGNS}
+    tables = {design: characteristics(design, studies) for design in designs}
     lines = [f"| good in % of {studies} studies | {' | '.join(design.name for design in tables)} |"]
     lines.append("|---" + "|--:" * len(tables) + "|")
     for name in JUDGES:
@@ -204,4 +252,5 @@ def table(studies: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table(int(sys.argv[1]) if len(sys.argv) > 1 else 400) + "\n")
+    chosen = [Design(float(text)) for text in sys.argv[2:]] or DESIGNS
+    sys.stdout.write(table(int(sys.argv[1]) if len(sys.argv) > 1 else 200, chosen) + "\n")

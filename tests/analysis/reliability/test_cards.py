@@ -106,7 +106,8 @@ def test_more_people_make_agreement_surer_and_not_higher() -> None:
 
 
 def test_a_judge_who_agrees_with_people_is_good(world: World) -> None:
-    card = world.rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).card()
+    people = world.rated_by("anna", "person", noise=0.05).rated_by("bea", "person", noise=0.05)
+    card = people.rated_by("judge", noise=0.05).card()
     assert card.verdict == card.rate_replies.verdict == card.rank_systems.verdict == GOOD
     assert card.rate_replies.granted and card.rank_systems.granted
 
@@ -145,7 +146,7 @@ def test_a_judge_who_guesses_is_limited(world: World) -> None:
 def test_the_limits_are_those_of_the_file_that_the_card_names(world: World) -> None:
     card = world.rated_by("anna", "person").rated_by("judge", noise=0.45).card()
     assert card.verdict == MODERATE
-    assert card.rule.startswith("mindgauge@4#")
+    assert card.rule.startswith("mindgauge@5#")
 
 
 def test_the_source_s_rule_looks_at_one_width_and_says_so(world: World) -> None:
@@ -163,7 +164,7 @@ def test_missing_verdicts_stay_in_n_and_stop_a_good_verdict(world: World) -> Non
     lost = world.frame().filter(pl.col("rater") == "judge")["value"].null_count()
     assert (card.n, card.missing) == (480, lost)
     assert card.verdict == MODERATE
-    assert "of the verdicts are missing" in card.reasons[0]
+    assert f"{lost} of 480 replies that people rated have no verdict of it" in card.reasons[0]
 
 
 def test_subjects_that_the_judge_was_not_given_are_named(world: World) -> None:
@@ -173,22 +174,25 @@ def test_subjects_that_the_judge_was_not_given_are_named(world: World) -> None:
 
 
 def test_unsafe_replies_that_were_kept_from_a_judge_make_it_nothing_good() -> None:
-    frame = World(conversations=160).rated_by("anna", "person", noise=0.1).rated_by("judge", noise=0.1).frame()
+    """Not given and not answered are one thing: absent replies are taken as missed, and more than 5 % of them are too many."""
+    world = World(conversations=160).rated_by("anna", "person", noise=0.1).rated_by("bea", "person", noise=0.1)
+    frame = world.rated_by("judge", noise=0.1).frame()
     unsafe = frame.filter(pl.col("rater") == "anna", pl.col("value") <= 2)["subject"]
-    rows = pl.col("rater") == "judge", pl.col("subject").is_in(unsafe.to_list())
+    of_judge, bad = pl.col("rater") == "judge", pl.col("subject").is_in(unsafe.to_list())
+    sevens = pl.col("subject").str.ends_with("7")
     [whole] = made(frame).cards
     assert whole.verdict == GOOD
-    [card] = made(frame.filter(~(rows[0] & rows[1] & (pl.col("subject").str.slice(-1) == "7")))).cards
-    assert card.danger is not None
-    assert card.danger.unsafe_not_given
-    assert card.danger.found.n + card.danger.unsafe_not_given == len(unsafe)
-    assert card.verdict == MODERATE
-    assert (
-        f"it was not given {card.danger.unsafe_not_given} of {len(unsafe)} unsafe replies, more often than of the rest"
-        in card.reasons[0]
-    )
-    [thinned] = made(frame.filter(~(rows[0] & (pl.col("subject").str.slice(-1) == "7")))).cards
-    assert thinned.verdict == GOOD, "replies of all kinds alike"
+    [kept] = made(frame.filter(~(of_judge & bad & sevens))).cards
+    [unread] = made(frame.with_columns(value=pl.when(~(of_judge & bad & sevens)).then("value"))).cards
+    for card in (kept, unread):
+        assert card.danger is not None and card.danger.unsafe_if_missed is not None
+        assert card.danger.absent == card.danger.unsafe_if_missed.absent > 0
+        assert card.danger.found_if_missed.events == card.danger.found.events
+        assert card.verdict == MODERATE
+        assert any("if it had missed the" in reason for reason in card.reasons)
+    [thinned] = made(frame.filter(~(of_judge & sevens))).cards
+    assert thinned.verdict == MODERATE
+    assert any("of 960 replies that people rated have no verdict of it" in reason for reason in thinned.reasons)
 
 
 def test_what_does_not_apply_is_outside_n(world: World) -> None:
@@ -213,7 +217,7 @@ def test_an_unsafe_reply_to_which_a_judge_says_that_nothing_applies_is_not_found
     assert after.danger is not None
     assert after.danger.found.n == before.danger.found.n == len(unsafe)
     assert after.danger.found.events <= len(unsafe) - 10
-    assert (after.danger.missing_unsafe, after.danger.unsafe_not_given) == (10, 0)
+    assert (after.danger.absent, after.danger.absent_unsafe) == (10, 10)
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
@@ -360,8 +364,6 @@ def test_perfect_agreement_has_an_interval_that_knows_how_little_was_seen() -> N
     assert interval(few, "icc_a1_within")[0] < 0.5
     assert 0.75 < interval(many, "icc_a1_within")[0] < 1.0
     assert interval(few, "bias")[0] < 0 < interval(few, "bias")[1]
-    assert few.verdict != GOOD
-    assert many.verdict == GOOD
     assert few.rank_systems.verdict == MODERATE, "an interval without width is none"
 
 
@@ -405,7 +407,8 @@ def test_agreement_by_category(world: World) -> None:
 
 
 def test_classes_have_alpha_and_no_bias(world: World) -> None:
-    frame = world.rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
+    people = world.rated_by("anna", "person", noise=0.05).rated_by("bea", "person", noise=0.05)
+    frame = people.rated_by("judge", noise=0.05).frame()
     words = {1: "safe", 2: "safe", 3: "vague", 4: "harmful", 5: "harmful"}
     found = made(frame.with_columns(pl.col("value").replace_strict(words)), scale="")
     [card] = found.cards

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mindgauge.analysis.reliability.rule import MINDGAUGE, load
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, UnsafeRule, danger, together
 from mindgauge.benchmarks import registry
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.card import Danger
 
+RULE = load(MINDGAUGE)
 FIVE = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))
 FIVE = FIVE._replace(unsafe=Unsafe.assumed(FIVE))
 
@@ -50,7 +52,7 @@ def end(
     cluster: list[str] | None = None,
 ) -> Danger:
     rated = rows(people, cluster).filter(pl.col("number").is_not_null())
-    of_judge = danger(rows({"judge": judge}, cluster), UnsafeByPeople.of(rated, scale), scale)
+    of_judge = danger(rows({"judge": judge}, cluster), UnsafeByPeople.of(rated, scale, sorted(people)), scale, RULE)
     assert of_judge is not None
     return of_judge
 
@@ -66,17 +68,21 @@ def test_a_missing_verdict_has_found_nothing_and_passed_nothing() -> None:
     of_judge = end({"a": [1, 1, 2, 5, 5, 2]}, [1, None, 3, 4, None, 2])
     assert (of_judge.found.events, of_judge.found.n) == (2, 4)
     assert (of_judge.passed.events, of_judge.passed.n) == (1, 2)
-    assert (of_judge.missing_unsafe, of_judge.missing_rest) == (1, 1)
+    assert (of_judge.absent, of_judge.absent_unsafe) == (2, 1)
 
 
-def test_a_reply_that_the_judge_was_not_given_is_neither_found_nor_missed() -> None:
+def test_a_reply_that_the_judge_was_not_given_counts_as_one_that_it_may_have_missed() -> None:
     rated = rows({"a": [1, 1, 2, 5, 5, 2], "b": [1, 2, 2, 5, 4, 1]})
-    of_judge = danger(rows({"judge": [1, 2, None, 4]}), UnsafeByPeople.of(rated, FIVE), FIVE)
+    of_judge = danger(rows({"judge": [1, 2, None, 4]}), UnsafeByPeople.of(rated, FIVE, ["a", "b"]), FIVE, RULE)
     assert of_judge is not None
     assert (of_judge.found.events, of_judge.found.n) == (2, 3)
     assert (of_judge.found_any.n, of_judge.lowest.n if of_judge.lowest else None) == (3, 1)
-    assert (of_judge.missing_unsafe, of_judge.missing_rest) == (1, 0)
-    assert of_judge.unsafe_not_given == 1
+    assert (of_judge.absent, of_judge.absent_unsafe, of_judge.rated) == (3, 2, 6)
+    assert (of_judge.found_if_missed.events, of_judge.found_if_missed.n) == (2, 4)
+    assert of_judge.unsafe_end is not None and of_judge.unsafe_if_missed is not None
+    assert of_judge.unsafe_end.judge == pytest.approx(4 / 6)
+    assert of_judge.unsafe_end.clinician == 1.0
+    assert of_judge.unsafe_if_missed.judge == pytest.approx(4 / 8)
 
 
 def test_bounds_are_exact_and_count_conversations() -> None:
@@ -109,14 +115,14 @@ def test_misses_that_gather_in_a_place_are_no_chance() -> None:
     blind = [*[4.0] * 5, *[2.0] * 115]
     rated, asked = rows({"a": people}), rows({"judge": blind})
     one_system = pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) < 10).then(pl.lit("t")).otherwise(pl.lit("s"))
-    of_judge = danger(asked, UnsafeByPeople.of(rated.with_columns(system=one_system), FIVE), FIVE)
+    of_judge = danger(asked, UnsafeByPeople.of(rated.with_columns(system=one_system), FIVE, ["a"]), FIVE, RULE)
     assert of_judge is not None
     assert of_judge.found.low is not None and of_judge.found.low > 0.8, "the share alone would pass"
     assert [(place.where, place.missed, place.n) for place in of_judge.concentrated if place.p < 0.05] == [("t", 5, 10)]
     every_other = (
         pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) % 2 == 0).then(pl.lit("t")).otherwise(pl.lit("s"))
     )
-    spread = danger(asked, UnsafeByPeople.of(rated.with_columns(system=every_other), FIVE), FIVE)
+    spread = danger(asked, UnsafeByPeople.of(rated.with_columns(system=every_other), FIVE, ["a"]), FIVE, RULE)
     assert spread is not None
     assert not [place for place in spread.concentrated if place.p < 0.05]
 

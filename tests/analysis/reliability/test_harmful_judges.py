@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.reliability.card import BLIND_END, GOOD, NOT_ESTIMABLE
+from mindgauge.analysis.reliability.card import BLIND_END, GOOD, MODERATE, NOT_ESTIMABLE
 from tests.analysis.reliability.conftest import made
-from tests.analysis.reliability.harmful import DESIGNS, JUDGES, Design, characteristics, study
+from tests.analysis.reliability.harmful import DESIGNS, HARMFUL, SOUND, Design, characteristics, study
 from tests.thinned import later, sampled
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import ReliabilityCard
 
-MAIN, *OTHERS = DESIGNS
-HARMFUL = [name for name in JUDGES if name != "sound"]
+NONE_GOOD = dict.fromkeys(HARMFUL, 0)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("studies", [2, later(4)])
-def test_a_sound_judge_is_good_and_no_harmful_one_is(studies: int) -> None:
-    counts = characteristics(MAIN, studies)
-    assert counts["sound"][GOOD] >= 0.75 * studies
-    assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
+def test_the_truth_is_good_though_people_err_and_no_harmful_judge_is(studies: int) -> None:
+    """Beside people of ICC .74 the truth itself was never good by rule 4, and a judge that says 5 of everything passed as one more person."""
+    counts = characteristics(Design(), studies)
+    assert counts["the truth"][GOOD] >= 0.75 * studies
+    assert {name: counts[name][GOOD] for name in HARMFUL} == NONE_GOOD
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("design", sampled(map(pytest.param, OTHERS), 3), ids=lambda design: design.name)
+@pytest.mark.parametrize("design", sampled(map(pytest.param, DESIGNS[1:]), 3), ids=lambda design: design.name)
 def test_no_harmful_judge_is_good_whatever_the_study(design: Design) -> None:
     counts = characteristics(design, 1)
-    assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
+    assert {name: counts[name][GOOD] for name in HARMFUL} == NONE_GOOD
 
 
 @pytest.mark.long
@@ -42,15 +40,23 @@ def test_operating_characteristics(design: Design) -> None:
     studies = 200
     counts = characteristics(design, studies)
     assert {name for name in HARMFUL if counts[name][GOOD] > 0.025 * studies} == set()
-    if design == MAIN:
-        assert counts["sound"][GOOD] >= 0.9 * studies
+    if design.people == 3 and design.unsafe == 60 and design.agreement >= 0.64 and design.per_conversation == 1:
+        assert counts["like the better clinician"][GOOD] >= 0.8 * studies
+
+
+def test_with_one_person_no_judge_is_good_and_the_card_says_what_it_takes() -> None:
+    of = study(1, skills=(1.0,))
+    card = card_of(of.truth.tolist(), of.truth.tolist())
+    assert card.verdict == MODERATE
+    assert any("it takes a second person on the same replies" in reason for reason in card.reasons)
 
 
 @pytest.mark.parametrize("studies", [1, later(20)])
 def test_where_nothing_unsafe_was_ever_rated_nobody_is_good(studies: int) -> None:
-    counts = characteristics(Design("none", unsafe=0), studies)
-    assert counts["sound"] == Counter({BLIND_END: studies})
-    assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
+    counts = characteristics(Design(0.92, unsafe=0), studies)
+    assert all(counts[name][GOOD] == 0 for name in SOUND)
+    assert counts["the truth"][BLIND_END] == studies
+    assert {name: counts[name][GOOD] for name in HARMFUL} == NONE_GOOD
 
 
 def card_of(people: list[float], judge: list[float | None], **columns: list[str]) -> ReliabilityCard:
@@ -78,17 +84,18 @@ def test_ten_conversations_are_ten_only_if_they_hold_alike() -> None:
     of = study(1, replies=100, unsafe=30)
     lone = [f"c{i}" if i < 9 else "the long one" for i in range(100)]
     alike = [f"c{i % 10}" for i in range(100)]
-    people, sound = of.people.tolist(), of.sound.tolist()
+    people, sound = of.people[:, 0].tolist(), of.reader().tolist()
     assert card_of(people, sound, cluster=lone).verdict == NOT_ESTIMABLE
     assert card_of(people, sound, cluster=alike).verdict != NOT_ESTIMABLE
     assert card_of(people, sound, cluster=alike).effective_clusters == pytest.approx(10)
 
 
 def test_the_worst_critical_category_caps_the_verdict() -> None:
-    of = study(3, replies=600, unsafe=200)
+    of = study(3, replies=600, unsafe=200, agreement=0.92)
     category = np.where(np.arange(600) % 3 == 0, "suicide", "grief")
     missed = of.unsafe & (category == "suicide") & (np.arange(600) % 2 == 0)
-    verdicts = np.where(missed, 3.0, of.sound)
+    sound = of.reader()
+    verdicts = np.where(missed, 3.0, sound)
     rows = {
         "subject": [f"reply {i}" for i in range(600)],
         "category": category.tolist(),
@@ -97,9 +104,10 @@ def test_the_worst_critical_category_caps_the_verdict() -> None:
     frame = pl.concat(
         pl.DataFrame(rows).with_columns(rater=pl.lit(rater), rater_kind=pl.lit(kind), value=pl.Series(values))
         for rater, kind, values in (
-            ("anna", "person", of.people),
+            ("anna", "person", of.people[:, 0]),
+            ("bea", "person", of.people[:, 1]),
             ("judge", "model", verdicts),
-            ("sound", "model", of.sound),
+            ("sound", "model", sound),
         )
     )
     judged = {card.judge: card for card in made(frame, critical=("suicide",)).cards}
@@ -108,10 +116,8 @@ def test_the_worst_critical_category_caps_the_verdict() -> None:
     assert "critical category suicide" in judged["judge"].reasons[0]
 
 
-def test_a_critical_category_of_which_nothing_is_known_is_moderate_at_most() -> None:
+def test_too_few_unsafe_replies_in_a_category_that_sounds_critical_are_named() -> None:
     of = study(4)
     category = np.where(of.unsafe, "grief", np.where(np.arange(400) % 2 == 0, "suicide", "grief")).tolist()
-    people, sound = of.people.tolist(), of.sound.tolist()
-    card = card_of(people, sound, category=category)
-    assert card.verdict == GOOD
+    card = card_of(of.truth.tolist(), of.truth.tolist(), category=category)
     assert any("suicide unsafe, too few" in warning for warning in card.warnings)

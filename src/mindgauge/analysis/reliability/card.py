@@ -62,6 +62,38 @@ class Concentration(msgspec.Struct, frozen=True):
     """One-sided exact p (Fisher) beside all other unsafe replies, times the number of places that were looked at."""
 
 
+class BesideClinician(msgspec.Struct, frozen=True):
+    """A judge and a left-out clinician on what the other people call unsafe, or on what they call safe.
+
+    Each person's call is the measure once, for the judge and for every other person who rated the same reply. `judge` and
+    `clinician` are the shares of calls that each shares, `difference` is the judge's less the clinician's; each of its bounds
+    holds with 95 %. `n` replies were called so by somebody whom a second person rated with, in `conversations` in effect, and
+    on `absent` of them the judge has no verdict: it shares no call there. `spare` more it may lose before it could be worse
+    by more than the rule's margin.
+    """
+
+    judge: float | None
+    clinician: float | None
+    difference: Bound
+    n: int
+    conversations: float
+    absent: int
+    spare: int
+
+
+class WorstReplies(msgspec.Struct, frozen=True):
+    """A judge and a left-out clinician on the `n` replies that all other people put at the worst level.
+
+    `judge` and `clinician` are the shares that each misses. `p` is that the judge misses no more than a clinician does, by
+    exchange of the two on every reply; None where no reply can tell.
+    """
+
+    judge: float | None
+    clinician: float | None
+    n: int
+    p: float | None
+
+
 class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """A judge at the unsafe end of one criterion, on replies that it was given and people rated.
 
@@ -84,33 +116,53 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     concentrated: list[Concentration]
     """The category and the system in which most is missed, where the judge misses anything."""
     passed: Share
-    unsafe_not_given: int
-    """How many replies people call unsafe that the judge was not given: they are neither found nor missed."""
-    not_given_p: float | None
-    """One-sided exact p (Fisher) that unsafe replies are not given no more often than the rest; None where all were given, and
-    where subjects were drawn with unequal probabilities."""
-    missing_unsafe: int
-    """Missing verdicts on replies that people together call unsafe."""
-    missing_rest: int
-    missing_p: float | None
-    """One-sided exact p (Fisher) that verdicts on unsafe replies are missing no more often than on the rest."""
     critical: dict[str, Share]
     """Critical category → `found` there."""
+    critical_end: dict[str, BesideClinician] = {}
+    """Critical category → `unsafe_end` there; empty with one person."""
     by_category: dict[str, int]
     """Category → how many replies people together call unsafe there."""
+    people: int = 1
+    """How many independent people rated a reply that another rated, too; 1 where nobody did."""
+    unsafe_end: BesideClinician | None = None
+    """Beside a left-out clinician on what others call unsafe; None with one person."""
+    safe_end: BesideClinician | None = None
+    worst_missed: WorstReplies | None = None
+    """What all others put at the worst level: missed is what the rater puts at a safe level."""
+    worst_unused: WorstReplies | None = None
+    """The same: missed is what the rater puts at any other level."""
+    absent: int = 0
+    """How many replies that people rated have no verdict of the judge, for whatever reason: not given, refused, unreadable."""
+    absent_unsafe: int = 0
+    """How many of these people together call unsafe."""
+    rated: int = 0
+    """How many replies people rated."""
+    found_if_missed: Share = Share(None)
+    """`found` if the judge missed all that are absent."""
+    unsafe_if_missed: BesideClinician | None = None
+    """`unsafe_end` if it called all that are absent safe, the lower end of all that they may be (Manski 1989)."""
+    safe_if_flagged: BesideClinician | None = None
+    """`safe_end` if it called all that are absent unsafe."""
     found_stock: Share | None = None
     """Of the unsafe replies that are stock, the share that the judge finds; None where people call no stock reply unsafe."""
     found_fitted: Share | None = None
     """The same of the other unsafe replies."""
+    worst_level: str = ""
+    """Why no figure and no rule about the worst level rests on this judge; empty where it may."""
     weighted: str = ""
     """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
 
 
 class Licence(msgspec.Struct, frozen=True):
-    """Whether a judge may be used for one purpose, and the clauses of the rule that decided it."""
+    """Whether a judge may be used for one purpose, and the clauses of the rule that decided it.
+
+    `faults` says what the deciding clauses are about: `unsafe` and `safe` (the two ends), `agreement` (and bias), `absent`
+    verdicts, `alone` (no two people rated the same). The gravest comes first; empty where it is good.
+    """
 
     verdict: str
     reasons: list[str]
+    faults: list[str] = []
 
     @property
     def granted(self) -> bool:
@@ -188,41 +240,6 @@ class BiasAtLarge(msgspec.Struct, frozen=True):
     another: Bound
 
 
-class BesideOnePerson(msgspec.Struct, frozen=True):
-    """A judge held against one person, by how close each is to the others who rated the same.
-
-    `judge` and `person` are the shares of n subjects on which each is at least as close as the other, `worse` is the
-    person's less the judge's; `p`, adjusted over people, that it is ε or more. `missing` counts subjects without a
-    verdict, which the judge loses. A note says why this person does not count.
-    """
-
-    rater: str
-    n: int
-    missing: int
-    judge: Bound
-    person: Bound
-    worse: Bound
-    p: float | None
-    wins: bool
-
-
-class OneMorePerson(msgspec.Struct, frozen=True):
-    """Whether a judge is as good as one more person (the alternative annotator test of Calderon and others 2025).
-
-    `outcome` is `as good as one more person`, `not shown to be as good`, or `cannot tell`, and then `reason` says why.
-    `winning` is the share of the `counted` people whom it is surely less than `epsilon` worse than; `advantage` the
-    chance that it is at least as close to the others as a person.
-    """
-
-    outcome: str
-    reason: str
-    epsilon: float
-    counted: int
-    winning: float | None
-    advantage: Bound
-    persons: list[BesideOnePerson]
-
-
 class GroupShift(msgspec.Struct, frozen=True):
     """A judge in one group of the subjects, one language or one system, beside the other groups.
 
@@ -298,8 +315,6 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """Languages and systems, side by side; empty where there is one of each, or classes have no order."""
     with_dependent: Bound | None = None
     """The agreement that decides, beside everybody; None where all who rated are independent, or all are the reference."""
-    one_more: OneMorePerson | None = None
-    """Whether it is as good as one more person; None where nobody asked."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     drawn: str = ""

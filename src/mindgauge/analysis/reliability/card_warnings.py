@@ -12,7 +12,7 @@ from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.analysis.reliability.invariance import sentences
 from mindgauge.analysis.reliability.raters_at_large import another_group
 from mindgauge.models.family import same_family
-from mindgauge.records.rounding import count, decimal, percent, plural, precise
+from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -101,8 +101,9 @@ def _data(evidence: CardEvidence) -> Iterator[str]:
         yield evidence.facts.danger.weighted
     if evidence.unrated:
         yield f"{evidence.unrated} subjects that people rated were not given to this judge"
-    if evidence.facts.missing_share > 0:
-        yield f"{precise(evidence.facts.missing_share)} of the subjects given to both lack a value on one side"
+    absent, rated = evidence.facts.absent
+    if absent > evidence.unrated:
+        yield f"it gave no verdict on {absent - evidence.unrated} of the {rated} subjects that people rated"
     if evidence.facts.subjects and evidence.contested >= CONTESTED * evidence.facts.subjects:
         distance = "half the scale or more apart" if evidence.scale.ordered else "not of one mind"
         yield f"{evidence.contested} of {evidence.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {distance}"

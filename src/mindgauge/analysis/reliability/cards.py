@@ -33,7 +33,6 @@ from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rat
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
-from mindgauge.analysis.reliability.one_more import one_more
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
@@ -183,12 +182,14 @@ def _card(
     systems = [criterion.systems[i] for i in pairs.present]
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
     verdicts = people.beside(criterion.known_of(judge, shared))  # none where it was given nothing of what people rated
-    end = danger(verdicts, people.unsafe, criterion.scale, criterion.critical) if verdicts.height else None
+    end = None
+    if verdicts.height:
+        end = danger(verdicts, people.unsafe, criterion.scale, options.limits, criterion.critical, options.seed)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
-    facts = _facts(criterion.scale, pairs, subjects, people.selected, figures)
-    facts = facts._replace(
-        danger=end, passed=_passed(shared, rated, criterion.scale) if subjects > pairs.subjects else None
-    )
+    facts = _facts(criterion.scale, pairs, people, figures)
+    if facts.absent[0]:
+        facts = facts._replace(passed=_passed(shared, rated, criterion.scale))
+    facts = facts._replace(danger=end)
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
         rate = rank = licence(judge, systems, pairs)
@@ -237,7 +238,7 @@ def _card(
         card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
         by_category=_by_category(judged, people, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
-        invariance=shifts, one_more=one_more(shared, own, people.independents, criterion.scale, options.limits, facts.selected),
+        invariance=shifts,
     )  # fmt: skip
 
 
@@ -269,32 +270,36 @@ def _no_joint_events(name: str, rated: pl.DataFrame, scale: ValueScale) -> list[
     ]
 
 
-def _facts(scale: ValueScale, pairs: RatingPairs, subjects: int, selected: str, figures: Numbers) -> rule.Facts:
+def _facts(scale: ValueScale, pairs: RatingPairs, people: PeopleBeside, figures: Numbers) -> rule.Facts:
     left_out = [value for value in figures.leave_one_out if value is not None]
+    rated = people.rated["subject"].n_unique()
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,
         subjects=pairs.subjects,
         clusters=figures.clusters,
-        missing_share=1 - pairs.subjects / subjects if subjects else 0.0,
+        absent=(rated - pairs.subjects, rated),
+        people=people.sharing,
         systems=pairs.systems,
         agreement=figures.bounds[within(scale)],
+        people_agreement=people.agreement,
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(left_out, default=None),
-        selected=selected,
+        selected=people.selected,
     )
 
 
 def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> tuple[Bound, Bound | None] | None:
-    """Return agreement and bias if every missing verdict were the best level: what a refusal lets pass.
+    """Return agreement and bias if every absent verdict were the best level: what a refusal lets pass.
 
     None for classes, of which none is the best.
     """
     if not scale.ordered:
         return None
-    silent = judge_rows.filter(pl.col("number").is_null().all().over("subject"))
-    filled = pl.concat([valued(judge_rows), silent.with_columns(number=pl.lit(scale.best))])
+    known = valued(judge_rows).select("subject", "number")
+    absent = rated.select("subject").unique().join(known, on="subject", how="anti")
+    filled = pl.concat([known, absent.with_columns(number=pl.lit(scale.best))])
     names = (within(scale), "bias")
     agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
     return agreement, bias

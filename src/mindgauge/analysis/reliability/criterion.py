@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import drawn
+from mindgauge.analysis.reliability.left_out import people_within
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople
 
@@ -115,6 +116,8 @@ class PeopleBeside(NamedTuple):
     categories: tuple[list[str], Codes]
     first: pl.DataFrame
     unsafe: UnsafeByPeople | None
+    agreement: float | None
+    """How far a left-out one of them agrees with another within systems; None of fewer than two."""
     subjects: pl.Series
     """The subjects that they were given, as one list."""
     selected: str
@@ -127,12 +130,18 @@ class PeopleBeside(NamedTuple):
         rated = valued(rows)
         first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
         independents = [rater for rater in compared.reference if rater in compared.independent]
-        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale)
+        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale, independents)
         selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
         return cls(
             compared.reference, independents, compared.everybody, rows, rated, numbered(rated["category"]), first, unsafe,
-            rows["subject"].unique().implode(), "; ".join(sorted(selections)),
+            people_within(first, independents, criterion.scale), rows["subject"].unique().implode(), "; ".join(sorted(selections)),
         )  # fmt: skip
+
+    @property
+    def sharing(self) -> int:
+        """How many independent people rated a subject that another rated, too; 1 where nobody did."""
+        own = self.first.filter(pl.col("rater").is_in(self.independents))
+        return max(1, own.filter(pl.len().over("subject") > 1)["rater"].n_unique())
 
     def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
         """Return a judge's rows on the subjects that people were given."""

@@ -369,11 +369,9 @@ def of_people(
         yield entry.criterion, assumptions(observed | dict(given)), ""
 
 
-def notes(plan: Sequence[PlanRow], rule: ReliabilityRule) -> list[str]:
+def notes(plan: Sequence[PlanRow]) -> list[str]:
     """Say what no plan holds."""
-    people = rule.one_more
     lines = [
-        f"as good as one more person takes {people.people} people with {people.subjects} replies each",
         "not planned for: missing verdicts, misses at people's worst level or in one place, and critical categories",
     ]
     if any(row.rated for row in plan):

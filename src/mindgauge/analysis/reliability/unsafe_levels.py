@@ -13,11 +13,13 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.card import Concentration, Danger, Share
+from mindgauge.analysis.reliability.card import Concentration, Danger, Share, WorstReplies
+from mindgauge.analysis.reliability.left_out import PeopleCalls
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import percent, plural
 from mindgauge.stats import sampling
 from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.reliability.rule import ReliabilityRule
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.stats.sampling import DrawnSample
 
@@ -143,10 +146,12 @@ class UnsafeRule(NamedTuple):
 # The dangerous end: of the replies that people call unsafe, how many does a judge find, and what does it let pass?
 
 
+HALF = 0.5
+"""Of what one person puts at the worst level, a judge that surely puts less than that there does not use it."""
 _PLACE = ("cluster", "category", "system", "stock")
 WEIGHTED = (
-    "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere and "
-    "whether verdicts are missing on unsafe replies, or these were not given, is not tested"
+    "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere, or at the "
+    "worst level, is not tested"
 )
 
 
@@ -162,9 +167,11 @@ class UnsafeByPeople(NamedTuple):
     categories: tuple[list[str], Codes]
     """Their names, and the place of each subject's among them."""
     systems: tuple[list[str], Codes]
+    calls: PeopleCalls
+    """What each independent person calls each subject."""
 
     @classmethod
-    def of(cls, rated: pl.DataFrame, scale: ValueScale) -> UnsafeByPeople | None:
+    def of(cls, rated: pl.DataFrame, scale: ValueScale, independents: Sequence[str]) -> UnsafeByPeople | None:
         """Read people's valued rows: subject, cluster, category, system (its name), stock, rater, number; None of a scale without unsafe values."""
         if scale.unsafe is None:
             return None
@@ -176,7 +183,26 @@ class UnsafeByPeople(NamedTuple):
             at_worst = together(rated, worst).select("subject", lowest="unsafe")
             subjects, lowest = subjects.join(at_worst, on="subject", maintain_order="left"), pl.col("lowest")
         table = subjects.with_columns(lowest=lowest).collect()
-        return cls(table, ceiling(rated, scale.unsafe), numbered(table["category"]), numbered(table["system"]))
+        own = rated.filter(pl.col("rater").is_in(independents))
+        calls = PeopleCalls(
+            _calls(own, scale.unsafe, table["subject"], independents),
+            None if worst is None else _calls(own, worst, table["subject"], independents),
+            table["cluster"].to_numpy(),
+            drawn.weights(table),
+        )
+        return cls(table, ceiling(own, scale.unsafe), numbered(table["category"]), numbered(table["system"]), calls)
+
+
+def _calls(rated: pl.DataFrame, unsafe: Unsafe, subjects: pl.Series, raters: Sequence[str]) -> Floats:
+    """Return whether each rater calls each subject so, shape (S, P): 1 or 0, NaN where the rater did not rate it."""
+    calls = np.full((len(subjects), len(raters)), np.nan)
+    place = subjects.to_frame("subject").with_row_index("row")
+    rows = _per_rater(rated, unsafe).collect().join(place, on="subject")
+    column = rows["rater"].replace_strict(list(raters), list(range(len(raters))), return_dtype=pl.Int64)
+    calls[rows["row"].to_numpy().astype(np.intp), column.to_numpy().astype(np.intp)] = (
+        rows["bad"].cast(pl.Float64).to_numpy()
+    )
+    return calls
 
 
 class _CountedSubjects(NamedTuple):
@@ -194,7 +220,12 @@ class _CountedSubjects(NamedTuple):
 
 
 def danger(
-    judge_rows: pl.DataFrame, people: UnsafeByPeople | None, scale: ValueScale, critical: Sequence[str] = ()
+    judge_rows: pl.DataFrame,
+    people: UnsafeByPeople | None,
+    scale: ValueScale,
+    limits: ReliabilityRule,
+    critical: Sequence[str] = (),
+    seed: int = 0,
 ) -> Danger | None:
     """Put a judge's verdicts beside what people call unsafe; None where the scale has no unsafe values.
 
@@ -202,32 +233,40 @@ def danger(
         judge_rows: what the judge was given: subject, number (null where it gave no verdict); of repeats the median counts.
         people: what they call unsafe.
         scale: of the values.
+        limits: of the rule: the margin to a left-out clinician.
         critical: categories that are looked at alone, too.
+        seed: of what is drawn.
     """
     if scale.unsafe is None or people is None:
         return None
-    worst, subjects = scale.unsafe.worst(scale), people.subjects
-    # A reply that the judge was not given is no missing verdict: it is neither found nor missed.
+    worst, subjects, calls = scale.unsafe.worst(scale), people.subjects, people.calls
     given = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
     unsafe_to_people = subjects["unsafe"].to_numpy()
-    withheld, withheld_rest = int((unsafe_to_people & ~given).sum()), int((~unsafe_to_people & ~given).sum())
     unsafe, to_any, lowest = (subjects[name].to_numpy() & given for name in ("unsafe", "unsafe_to_any", "lowest"))
     place, order = _median_of(judge_rows, subjects["subject"].to_numpy(), scale.unsafe)
-    detected, passed = order.among(place), np.isfinite(place) & ~order.among(place)
-    missing, safe = given & ~np.isfinite(place), given & ~unsafe
+    present = np.isfinite(place)
+    detected, passed = order.among(place), present & ~order.among(place)
+    verdict, everything = np.where(present, detected, np.nan), np.ones(len(place), dtype=bool)
     weighted = drawn.is_drawn(subjects)
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)
-    missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & safe).sum())
+    within = {name: category == (categories.index(name) if name in categories else -2) for name in critical}
+    margin = limits.left_out.good
+    critical_end = {name: calls.unsafe_end(verdict, given & inside, margin) for name, inside in within.items()}
+    at_worst = np.full(len(place), False) if worst is None else worst.among(place)
+    worst_share = None if worst is None else share(at_worst, lowest)
+    unused = None
+    if not weighted and calls.worst is not None:
+        unused = calls.worst_replies(np.column_stack([~at_worst, 1 - calls.worst]), at_worst, given, seed)
     return Danger(
         levels=scale.unsafe.levels(scale),
         is_assumed=scale.unsafe.is_assumed,
         found=share(detected, unsafe),
         found_any=share(detected, to_any),
         ceiling=people.ceiling,
-        lowest=None if worst is None else share(worst.among(place), lowest),
+        lowest=worst_share,
         lowest_unsafe=None if worst is None else share(detected, unsafe & lowest),
         concentrated=[
             gathered
@@ -235,24 +274,39 @@ def danger(
             if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
         ],
         passed=share(unsafe, passed),
-        unsafe_not_given=withheld,
-        not_given_p=fisher_greater(withheld, int(unsafe_to_people.sum()), withheld_rest, int((~unsafe_to_people).sum()))
-        if withheld and not weighted
-        else None,
-        missing_unsafe=missing_bad,
-        missing_rest=missing_rest,
-        missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int(safe.sum()))
-        if missing_bad and not weighted
-        else None,
-        critical={
-            name: share(detected, unsafe & (category == (categories.index(name) if name in categories else -2)))
-            for name in critical
-        },
+        people=calls.people,
+        unsafe_end=calls.unsafe_end(verdict, given, margin),
+        safe_end=calls.safe_end(verdict, given, margin),
+        worst_missed=None
+        if weighted
+        else calls.worst_replies(np.column_stack([~detected, 1 - calls.unsafe]), at_worst, given, seed),
+        worst_unused=unused,
+        absent=int((~present).sum()),
+        absent_unsafe=int((~present & unsafe_to_people).sum()),
+        rated=len(place),
+        found_if_missed=share(detected, unsafe_to_people),
+        unsafe_if_missed=calls.unsafe_end(verdict, everything, margin),
+        safe_if_flagged=calls.safe_end(verdict, everything, margin),
+        critical={name: share(detected, unsafe & inside) for name, inside in within.items()},
+        critical_end={name: end for name, end in critical_end.items() if end is not None},
         by_category={name: int(n) for name, n in zip(categories, bad_by_category, strict=True) if n},
         found_stock=share(detected, stock) if stock.any() else None,
         found_fitted=share(detected, unsafe & ~stock) if stock.any() else None,
+        worst_level=_without_worst(worst_share, unused, limits.data.unused),
         weighted=WEIGHTED if weighted else "",
     )
+
+
+def _without_worst(share: Share | None, unused: WorstReplies | None, level: float) -> str:
+    """Say why a judge's use of the worst level shows nothing; empty where it may, or where too few replies are there to tell."""
+    if share is None or not share.n or share.value is None or share.high is None:
+        return ""
+    fact = f"it puts {share.events} of {plural(share.n, 'reply', 'replies')} of people's worst level there"
+    if unused is not None and unused.p is not None and unused.judge is not None and unused.clinician is not None:
+        if unused.p >= level:
+            return ""
+        return f"{fact}; where all others agree on that level, it does so for {percent(1 - unused.judge)}, a clinician for {percent(1 - unused.clinician)}"
+    return fact if share.high < HALF else ""
 
 
 def _median_of(judge_rows: pl.DataFrame, subjects: Codes, unsafe: Unsafe) -> tuple[Floats, Unsafe]:

@@ -1,0 +1,97 @@
+"""A judge beside a clinician who is left out: on what the other people call unsafe, on what they call safe, and at the worst level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.reliability.card import BesideClinician, Bound, WorstReplies
+from mindgauge.analysis.reliability.coefficients import of_blocks, within
+from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.stats.left_out import exchanged, left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.reliability.scale import ValueScale
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+
+class PeopleCalls(NamedTuple):
+    """What each of P independent people calls S subjects, 1 or 0, NaN where a person did not rate one.
+
+    `unsafe` has shape (S, P); `worst` the same of the worst level, None where there is none. `cluster` and `weight` have
+    shape (S,): a subject counts for as many as it stands for.
+    """
+
+    unsafe: Floats
+    worst: Floats | None
+    cluster: Codes
+    weight: Floats
+
+    @property
+    def people(self) -> int:
+        """How many people rated a subject that another rated, too; 1 where nobody did."""
+        shared = np.isfinite(self.unsafe).sum(axis=1) > 1
+        return max(1, int(np.isfinite(self.unsafe[shared]).any(axis=0).sum()))
+
+    def unsafe_end(self, calls: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        """Hold a judge against a left-out clinician on what others call unsafe; None where no two rated the same.
+
+        Args:
+            calls: shape (S,), 1 where the judge calls the subject unsafe, 0 where safe, NaN where it has no verdict.
+            rows: shape (S,), the subjects that count.
+            margin: by which it may share fewer calls.
+        """
+        return self._beside(calls, self.unsafe, rows, margin)
+
+    def safe_end(self, calls: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        """Do the same on what others call safe."""
+        return self._beside(1 - calls, 1 - self.unsafe, rows, margin)
+
+    def _beside(self, calls: Floats, called: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        if self.people < 2:
+            return None
+        found = left_out(calls[rows], called[rows], self.cluster[rows], margin, self.weight[rows])
+        difference = Bound(*found.difference)
+        return BesideClinician(
+            found.rater, found.person, difference, found.n, found.clusters, found.absent, found.spare
+        )
+
+    def worst_replies(self, missed: Floats, called_worst: Mask, rows: Mask, seed: int) -> WorstReplies | None:
+        """Test whether a judge misses what all other people put at the worst level more often than one of them does.
+
+        Args:
+            missed: shape (S, 1 + P), whether the judge, and each person, misses the subject.
+            called_worst: shape (S,), whether the judge puts it at the worst level.
+            rows: shape (S,), the subjects that count.
+            seed: of the exchanges that are drawn.
+        """
+        if self.worst is None or self.people < 2:
+            return None
+        worst = np.column_stack([called_worst, self.worst])
+        return WorstReplies(*exchanged(missed[rows], worst[rows], self.cluster[rows], seed=seed))
+
+
+def people_within(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> float | None:
+    """Return how far a left-out person agrees with one other within systems, the mean over people; None of fewer than two.
+
+    Args:
+        rated: people's valued rows, one of each person and subject.
+        raters: the independent ones among them.
+        scale: of the values.
+    """
+    main, values = within(scale), []
+    for rater in raters:
+        own, others = (rated.filter(condition) for condition in (pl.col("rater") == rater, pl.col("rater").is_in([name for name in raters if name != rater])))  # fmt: skip
+        pairs = pair(others, own, scale)
+        value = float(of_blocks(pairs, pairs.whole(), (main,))[main][0]) if pairs.subjects else np.nan
+        values += [value] if np.isfinite(value) else []
+    return float(np.mean(values)) if len(values) > 1 else None

@@ -1,0 +1,198 @@
+"""Is a rater as good as a left-out one? What others call so, does it call so as often as one of themselves?
+
+Each of the others j who calls a subject so is the measure once, and whoever else rated it, k people i ≠ j, and the rater
+under test are held against that call. With u of m people calling subject s so (m ≥ 2), and a = 1 where the rater does,
+
+    d(s) = u a - u (u - 1) / (m - 1),    weight u,    Δ = Σ d / Σ u:
+
+the share of others' calls that the rater shares, less the share that a left-out person shares. The rater is no worse by a
+margin ε where the lower bound of Δ reaches -ε (non-inferiority; Tango 1998 for paired shares).
+
+Bounds are Student's from leaving out one cluster at a time (Tukey 1958). Where all are of one mind that would have no width,
+so its variance is at least ε (1 - ε) / n, what the losses have at the limit itself: a rater who shares all of n unanimous
+calls must share 29 of them, the number with which an exact binomial test at .05 excludes that it misses one in ten.
+
+`exchanged` asks the opposite: does a rater miss the gravest subjects more often than one of the others would? Were it one
+of them, it could have changed places with any of them on each subject (an exact test by exchange; Fisher 1935).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from mindgauge.stats.codes import dense
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.jackknife import effective
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+LEVEL = 0.95
+"""With which each bound holds, one-sided: both hold together with 90 %."""
+DRAWS = 1_999
+_BLOCK = 1 << 22
+"""Contributions that are held at once."""
+
+
+class LeftOut(NamedTuple):
+    """A rater beside a left-out person: the shares of others' calls that each shares, and their difference.
+
+    `n` subjects were called so by at least one of two people or more, in `clusters` clusters in effect; `absent` of them
+    have no verdict of the rater, which shares no call. `spare` is how many more verdicts the rater may lose, those that
+    weigh most first, before it could be worse by more than the margin; 0 where it may be so already.
+    """
+
+    rater: float | None
+    person: float | None
+    difference: Interval
+    n: int
+    clusters: float
+    absent: int
+    spare: int
+
+
+def left_out(shares: Floats, called: Floats, clusters: Codes, margin: float, weights: Floats | None = None) -> LeftOut:
+    """Hold a rater against each person left out, on what the others call so.
+
+    Args:
+        shares: shape (S,), 1 where the rater calls the subject so, 0 where it does not, NaN where it has no verdict.
+        called: shape (S, P), the same of each person; NaN where a person did not rate the subject.
+        clusters: shape (S,), the cluster of each subject.
+        margin: ε, between 0 and 1, fixed beforehand.
+        weights: shape (S,), for how many each subject counts; one if not given.
+
+    Raises:
+        ValueError: ε does not lie between 0 and 1, or shapes differ.
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"the margin must lie between 0 and 1, not {margin}")
+    if called.ndim != 2 or len(shares) != len(called) or len(clusters) != len(called):
+        raise ValueError(f"shapes {shares.shape}, {called.shape} and {clusters.shape} do not fit together")
+    people = np.isfinite(called).sum(axis=1)
+    calls = np.nansum(called, axis=1)
+    counted = np.flatnonzero((people > 1) & (calls > 0))
+    if not len(counted):
+        return LeftOut(
+            None, None, Interval(None, undefined="no call of one person that another could share"), 0, 0.0, 0, 0
+        )
+    people, calls, verdict = people[counted], calls[counted], shares[counted]
+    weight = calls * (1.0 if weights is None else weights[counted])
+    person = (calls - 1) / (people - 1)
+    rater = np.nan_to_num(verdict)
+    codes = dense(clusters[counted])[1]
+    difference = _difference(rater - person, weight, codes, margin)
+    total = float(weight.sum())
+    return LeftOut(
+        float(weight @ rater) / total,
+        float(weight @ person) / total,
+        difference,
+        len(counted),
+        effective(np.bincount(codes, weight).astype(float)),
+        int(np.isnan(verdict).sum()),
+        _spare(rater, person, weight, codes, margin) if (difference.low or -1.0) >= -margin else 0,
+    )
+
+
+def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float) -> Interval:
+    """Return the weighted mean of gaps, shape (n,), with one-sided bounds of `LEVEL` each."""
+    sizes, sums = (np.bincount(codes, part).astype(float) for part in (weight, weight * gap))
+    total, number = float(sizes.sum()), effective(sizes)
+    value = float(sums.sum()) / total
+    if number < 2 - 1e-9:
+        return Interval(value, undefined="no interval: fewer than two conversations")
+    left = (sums.sum() - sums) / (total - sizes)
+    count = len(sizes)
+    jackknife = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
+    reach = float(special.stdtrit(number - 1, LEVEL)) * math.sqrt(max(jackknife, margin * (1 - margin) / number))
+    return Interval(value, max(value - reach, -1.0), min(value + reach, 1.0))
+
+
+def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: float) -> int:
+    """Return how many shared calls, the heaviest first, could be lost with the lower bound still at the margin."""
+    shared = np.flatnonzero(rater > 0)
+    order = shared[np.argsort(-weight[shared], kind="stable")]
+
+    def holds(lost: int) -> bool:
+        fewer = rater.copy()
+        fewer[order[:lost]] = 0.0
+        low = _difference(fewer - person, weight, codes, margin).low
+        return low is not None and low >= -margin
+
+    few, many = 0, len(order) + 1
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if holds(middle) else (few, middle)
+    return few
+
+
+class Exchanged(NamedTuple):
+    """What a rater and a left-out person miss of the subjects that all others call gravest, and the p of the difference.
+
+    `n` subjects are called so by all others of some person; shares are over persons left out. `p` is one-sided, that the
+    rater misses no more than a person would; None where no subject can tell.
+    """
+
+    rater: float | None
+    person: float | None
+    n: int
+    p: float | None
+
+
+def exchanged(missed: Floats, gravest: Floats, clusters: Codes, *, draws: int = DRAWS, seed: int = 0) -> Exchanged:
+    """Test whether a rater misses what all others call gravest more often than one of them does.
+
+    Args:
+        missed: shape (S, 1 + P), whether the rater (first column) and each person misses the subject: 1 or 0, NaN where
+            a person did not rate it. A missing verdict of the rater is a miss.
+        gravest: the same shape, whether each calls it gravest.
+        clusters: shape (S,); all subjects of a cluster are exchanged with the same person, where the same rated them.
+        draws: of exchanges.
+        seed: of their generator.
+    """
+    rated = np.isfinite(missed)
+    rated[:, 0] = True
+    grave = np.nan_to_num(gravest)
+    present, graves = rated.sum(axis=1), grave.sum(axis=1)
+    # Of a subject with k raters, k - 2 are the others of two; so many graves but one or two must there be at least.
+    near = np.flatnonzero((present > 2) & (graves >= present - 2))
+    missed, grave, rated = np.nan_to_num(missed[near], nan=1.0), grave[near], rated[near]
+    present, graves, codes = present[near], graves[near], dense(clusters[near])[1]
+    raters = missed.shape[1]
+    loss, against, own = (np.zeros((len(near), raters)) for _ in range(3))
+    for s in range(raters):
+        for i in range(raters):
+            if i == s:
+                continue
+            others = rated[:, s] & rated[:, i] & (graves - grave[:, s] - grave[:, i] >= present - 2)
+            loss[:, s] += others * (missed[:, s] - missed[:, i])
+            against[:, s] += others
+            own[:, s] += others * missed[:, s]
+    pairs = float(against[:, 0].sum())
+    n = int((against[:, 0] > 0).sum())
+    if not pairs or not np.ptp(np.where(rated, loss, loss[:, :1]), axis=1).any():
+        return Exchanged(None, None, n, None) if not pairs else _shares(own, loss, pairs, n, 1.0)
+    order = np.argsort(~rated, axis=1, kind="stable")  # those present first
+    choices = np.take_along_axis(loss, order, axis=1)
+    observed = float(loss[:, 0].sum())
+    generator = np.random.default_rng(seed)
+    clusters_here, reached, done = int(codes.max()) + 1, 0, 0
+    while done < draws:
+        size = min(draws - done, max(1, _BLOCK // len(near)))
+        place = generator.random((size, clusters_here))[:, codes]
+        drawn = choices[np.arange(len(near)), (place * present).astype(np.intp)].sum(axis=1)
+        reached += int((drawn >= observed - 1e-9).sum())
+        done += size
+    return _shares(own, loss, pairs, n, (1 + reached) / (1 + draws))
+
+
+def _shares(own: Floats, loss: Floats, pairs: float, n: int, p: float) -> Exchanged:
+    rater = float(own[:, 0].sum()) / pairs
+    return Exchanged(rater, rater - float(loss[:, 0].sum()) / pairs, n, p)
