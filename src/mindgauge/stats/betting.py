@@ -31,6 +31,8 @@ _SHARES = np.where(_STAKES == 1, len(_STAKES) / 2, 1.0) / (len(_STAKES) * 1.5 - 
 _LEAST = 1 / 64
 """The least stake where the number of values is not known beforehand: the best one for about 100,000 of them."""
 _HALVINGS = 40
+_MOST = 1_000_000
+"""More values than that are no plan."""
 _GRID = 500
 """Candidate means in a sequence of bounds: they are rounded away from the mean by up to a 500th of the range."""
 
@@ -112,6 +114,44 @@ def e_value(
     return math.exp(min(_capital(scaled, weight, mean, least), 700.0))
 
 
+def enough(
+    values: Floats, ends: Ends, limit: float, *, at_least: bool, alpha: float = 0.025, weights: Floats | None = None
+) -> int | None:
+    """Return with how many values like these the bound would reach a limit; None where their mean is not on its side.
+
+    Args:
+        values: shape (n,).
+        ends: the lowest and the highest value that one can be.
+        limit: that the upper bound is to be below (`at_least`: the hypothesis that the mean is at least that falls), or
+            the lower bound above.
+        at_least: as in `e_value`.
+        alpha: chance to miss.
+        weights: as in `interval`.
+    """
+    low, high = ends if at_least else (-ends[1], -ends[0])
+    sign = 1 if at_least else -1
+    scaled, mean = np.clip((sign * values - low) / (high - low), 0.0, 1.0), (sign * limit - low) / (high - low)
+    weight, needed = _weight(weights, len(values)), math.log(1 / alpha)
+    if not len(values) or mean >= 1 or float(np.average(scaled, weights=weight)) >= mean:
+        return None
+
+    def reaches(n: int) -> bool:
+        times = n / len(values)
+        least = _least(np.sqrt(times) * weight, needed)
+        return _capital(scaled, weight, mean, least, np.full(len(values), times)) >= needed
+
+    most = 1
+    while not reaches(most):
+        most *= 2
+        if most > _MOST:
+            return None
+    fewest = most // 2
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if reaches(middle) else (middle, most)
+    return most
+
+
 def sequence(values: Floats, ends: Ends, *, alpha: float = 0.05) -> Sequence:
     """Return bounds of the mean after the first, the second, … value, all of which hold with a confidence of 1 - alpha.
 
@@ -162,7 +202,9 @@ def _uppers(scaled: Floats, needed: float) -> Floats:
     return np.asarray(first / _GRID)
 
 
-def _capital(scaled: Floats, weight: Floats, mean: float, least: float, count: NDArray[np.intp] | None = None) -> float:
+def _capital(
+    scaled: Floats, weight: Floats, mean: float, least: float, count: NDArray[np.intp] | Floats | None = None
+) -> float:
     """Return the logarithm of the capital won against "the mean is this or more". It rises with the mean."""
     stakes = _stakes(np.array([[mean]]), least)[0]
     with np.errstate(divide="ignore"):

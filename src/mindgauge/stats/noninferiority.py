@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from mindgauge.stats import bootstrap
+from mindgauge.stats import betting, bootstrap
 from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
 
 if TYPE_CHECKING:
@@ -40,10 +40,13 @@ def interval(worsening: Floats, width: float, *, exact: bool, resamples: int = 2
     Args:
         worsening: shape (C,), by how much it is worse in each conversation.
         width: the most that it can be.
-        exact: whether these are differences of shares, which get exact bounds where few conversations differ.
+        exact: whether these are differences of shares, which get exact bounds where few conversations differ, and resampled
+            ones elsewhere. Differences of means get those of `stats.betting`, which know what few far falls can do.
         resamples: of conversations.
         seed: of their generator.
     """
+    if not exact and len(worsening) and np.abs(worsening).max() <= width * (1 + _ROUNDING):
+        return betting.interval(worsening, (-width, width))
     mean = bootstrap.interval_of_sums(
         lambda sums: sums[:, 0] / sums[:, 1],
         np.stack([worsening, np.ones(len(worsening))], axis=1),

@@ -18,7 +18,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind, bounded, count, decimal, p_equals, plural, write
 from mindgauge.records.rubric.criterion import worst_levels
-from mindgauge.stats import noninferiority
+from mindgauge.stats import betting, noninferiority
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -208,13 +208,19 @@ def intervals(comparison: PairedMetric, *, resamples: int = 2000, seed: int = 0)
         resamples: of conversations.
         seed: of their generator.
     """
-    width = (comparison.scores.ends[1] - comparison.scores.ends[0]) if comparison.scores.ends else 1.0
+    width = _width(comparison)
 
     def bound(worsening: Floats) -> Interval:
         return noninferiority.interval(worsening, width, exact=comparison.metric.exact, resamples=resamples, seed=seed)
 
     observed = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
     return observed, observed if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
+
+
+def _width(comparison: PairedMetric) -> float:
+    """Return by how much a conversation can be worse."""
+    ends = comparison.scores.ends
+    return ends[1] - ends[0] if ends else 1.0
 
 
 def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int = 2000, seed: int = 0) -> RuleFinding:
@@ -258,7 +264,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         )
     else:
         outcome = GateOutcome.CANNOT_TELL
-        needed = _needed(feared, hoped, rule.margin, conversations, level)
+        needed = _needed(comparison, feared, hoped, level)
         sentence = f"{change}: it may be worse by {margin}, or not; {takes(needed, conversations)}"
     if any(missing):
         sentence += f"; {plural(missing[_BUILD], 'verdict')} {'is' if missing[_BUILD] == 1 else 'are'} missing here, {count(missing[_BASELINE])} in the baseline"
@@ -277,15 +283,22 @@ def _signed(difference: float | None, low: float | None, high: float | None, uni
     return bounded(difference, low, high, kind, signed=True)
 
 
-def _needed(feared: Interval, hoped: float, margin: float, conversations: int, level: float) -> int | None:
+def _needed(comparison: PairedMetric, feared: Interval, hoped: float, level: float) -> int | None:
     """Return with how many conversations the interval would end before the margin, or the build be surely worse."""
+    margin, conversations = comparison.rule.margin, len(comparison.feared)
     if feared.value is None or feared.high is None or feared.low is None:
         return None
+    if feared.value < margin and not comparison.metric.exact:
+        width = _width(comparison)
+        needed = betting.enough(comparison.feared, (-width, width), margin, at_least=True)
+        return needed and max(needed, conversations + 1)
     if feared.value < margin:
         return noninferiority.enough(feared.value, feared.high, margin, conversations)
     if hoped <= 0:
         return None
     error = (feared.high - feared.low) / 2 / _NORMAL
+    if not comparison.metric.exact:
+        error = float(comparison.hoped.std(ddof=1)) / conversations**0.5 if conversations > 1 else error
     return noninferiority.enough(hoped, hoped - float(special.ndtri(1 - level)) * error, 0.0, conversations)
 
 

@@ -97,7 +97,7 @@ def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutco
     for rule in rules:
         bound = rule.bound
         scores = build_rules.matching(rule, bound, build.scores.metrics, build.benchmarks)
-        tested.append((rule, bound, build_rules.test(bound, scores)))
+        tested.append((rule, bound, build_rules.test(bound, scores, build.side)))
     p = holm(np.array([test.p for *_, tests in tested for test in tests], dtype=np.float64))
     adjusted = iter(p.tolist())
     return [
