@@ -208,22 +208,24 @@ def intervals(comparison: PairedMetric, *, resamples: int = 2000, seed: int = 0)
         resamples: of conversations.
         seed: of their generator.
     """
-    width = _width(comparison)
+    reach = width(comparison)
 
     def bound(worsening: Floats) -> Interval:
-        return noninferiority.interval(worsening, width, exact=comparison.metric.exact, resamples=resamples, seed=seed)
+        return noninferiority.interval(worsening, reach, exact=comparison.metric.exact, resamples=resamples, seed=seed)
 
     observed = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
     return observed, observed if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
 
 
-def _width(comparison: PairedMetric) -> float:
+def width(comparison: PairedMetric) -> float:
     """Return by how much a conversation can be worse."""
     ends = comparison.scores.ends
     return ends[1] - ends[0] if ends else 1.0
 
 
-def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int = 2000, seed: int = 0) -> RuleFinding:
+def finding(
+    comparison: PairedMetric, p: float, level: float, *, nights: int = 0, resamples: int = 2000, seed: int = 0
+) -> RuleFinding:
     """Say what a comparison comes to.
 
     It passes where the build is surely not worse by the margin, missing verdicts taken against it. It fails where the
@@ -233,6 +235,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         comparison: of one system, by one rater.
         p: that the build is not worse, adjusted for all comparisons.
         level: of false alarms, which p is held against.
+        nights: of a series, of all of which p speaks; 0 where a gate is alone.
         resamples: of conversations.
         seed: of their generator.
     """
@@ -253,13 +256,18 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
     )
     needed = None
     margin = write(rule.margin, "points" if unit == "share" else unit)
+    test = (
+        f"{plural(nights, 'night')} and all comparisons together"
+        if nights
+        else "conversations' signs flipped, all comparisons together"
+    )
     change = f"{write(before, unit)} → {write(after, unit)}, {_signed(difference, low, high, unit)}"
     if feared.high is not None and feared.high < rule.margin:
         outcome, sentence = GateOutcome.PASSED, f"{change}: not worse by {margin}"
     elif p <= level and hoped >= rule.margin and hoped > 0:
         outcome = GateOutcome.FAILED
         sentence = (
-            f"{change}: worse more surely than chance (conversations' signs flipped, all comparisons together: "
+            f"{change}: worse more surely than chance ({test}: "
             f"{p_equals(p)}, at most {decimal(level, 3)}), and by {margin} or more as measured"
         )
     else:
@@ -289,8 +297,8 @@ def _needed(comparison: PairedMetric, feared: Interval, hoped: float, level: flo
     if feared.value is None or feared.high is None or feared.low is None:
         return None
     if feared.value < margin and not comparison.metric.exact:
-        width = _width(comparison)
-        needed = betting.enough(comparison.feared, (-width, width), margin, at_least=True)
+        reach = width(comparison)
+        needed = betting.enough(comparison.feared, (-reach, reach), margin, at_least=True)
         return needed and max(needed, conversations + 1)
     if feared.value < margin:
         return noninferiority.enough(feared.value, feared.high, margin, conversations)
