@@ -119,6 +119,17 @@ def test_a_limit_at_the_end_of_the_scale_has_an_e_value() -> None:
     assert betting.e_value(values, (0.0, 1.0), 1.0, at_least=False) <= 1.0
 
 
+def test_enough_is_the_least_number_of_values_like_these() -> None:
+    values = np.tile([0.0, 0.0, 0.0, 0.5], 10)
+    needed = betting.enough(values, (-4.0, 4.0), 0.3, at_least=True)
+    assert needed is not None
+    upper, fewer = (betting.upper(np.resize(values, n), (-4.0, 4.0), alpha=0.025) for n in (needed + 4, needed - 4))
+    assert upper < 0.3 < fewer
+    assert betting.enough(-values, (-4.0, 4.0), -0.3, at_least=False) == needed
+    assert betting.enough(values, (-4.0, 4.0), 0.1, at_least=True) is None
+    assert betting.enough(np.zeros(30), (-4.0, 4.0), 0.4, at_least=True) == pytest.approx(41, abs=3)
+
+
 def test_looking_after_every_value_misses_no_more_often() -> None:
     """A share of 10 % that is looked at after each of 80 values: bounds for one look miss, those for all do not."""
     generator = np.random.default_rng(7)
