@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ONCE = (
     "the baseline was measured once: if it was picked as the best of several, equal builds fail more often; run it once "
-    "more, and make the baseline with `mindgauge gate baseline RUN --again NEW`"
+    "more, and make the baseline with `mindgauge gate baseline RUN --again NEW --out FILE`"
 )
 _FEW = 200
 """Resamples that see whether a policy can be held at all."""
@@ -89,16 +89,16 @@ def gate(
     other = None
     if place is not None:
         other = measured.read(place) if place.is_dir() else baseline_file.read(place, build.side)
-    once = [_ONCE] if place is not None and rules.compares and not _measured_again(place) else []
+    remarks = [_ONCE] if place is not None and rules.compares and not _measured_again(place) else []
     if series is None:
         result = hold(rules, build, other, resamples=resamples, seed=seed)
     else:
         with nights.locked(Path(series)):
             key = nights.key(rules, "" if place is None else _identity(place))
-            tonight = nights.Series(Path(series), key, _identity(Path(run)))
+            tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
             tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
-    result = msgspec.structs.replace(result, notes=[*result.notes, *once])
+    result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
     if junit is not None:
         private.write(Path(junit), gate_files.junit(result))
     if markdown is not None:
@@ -171,22 +171,22 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
     return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)
 
 
-def _refuse_other(first: Path, later: Path) -> None:
+def _refuse_other(first: Path, rerun: Path) -> None:
     """See that a run is a later one of the same systems on the same benchmarks.
 
     Raises:
         UsageError: it is not; the message says why.
     """
-    sides = measured.read(first), measured.read(later)
-    if _identity(first) == _identity(later) or _made(later) < _made(first):
+    sides = measured.read(first), measured.read(rerun)
+    if _identity(first) == _identity(rerun) or _made(rerun) < _made(first):
         raise UsageError(
-            f"--again {later}: it was not made after {first}; run the same build once more, into a new folder"
+            f"--again {rerun}: it was not made after {first}; run the same build once more, into a new folder"
         )
     for name in sides[0].benchmarks:
         own, others = (side.models(name) for side in sides)
         if not all(measured.counterpart(model, own, others) for model in own):
             raise UsageError(
-                f"--again {later}: of {name} it has {', '.join(others) or 'nothing'}, and {first} has {', '.join(own)}"
+                f"--again {rerun}: of {name} it has {', '.join(others) or 'nothing'}, and {first} has {', '.join(own)}"
             )
 
 

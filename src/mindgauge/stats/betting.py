@@ -107,11 +107,11 @@ def e_value(
     sign = 1 if at_least else -1
     scaled = np.clip((sign * values - low) / (high - low), 0.0, 1.0)
     weight = _weight(weights, len(values))
-    least = _least(weight, math.log(1 / alpha))
+    smallest = _least(weight, math.log(1 / alpha))
     mean = (sign * limit - low) / (high - low)
     if mean >= 1:
         return math.inf if bool((scaled[weight > 0] < 1).any()) else 1.0
-    return math.exp(min(_capital(scaled, weight, mean, least), 700.0))
+    return math.exp(min(_capital(scaled, weight, mean, smallest), 700.0))
 
 
 def enough(
@@ -137,19 +137,19 @@ def enough(
 
     def reaches(n: int) -> bool:
         times = n / len(values)
-        least = _least(np.sqrt(times) * weight, needed)
-        return _capital(scaled, weight, mean, least, np.full(len(values), times)) >= needed
+        smallest = _least(np.sqrt(times) * weight, needed)
+        return _capital(scaled, weight, mean, smallest, np.full(len(values), times)) >= needed
 
-    most = 1
-    while not reaches(most):
-        most *= 2
-        if most > _MOST:
+    largest = 1
+    while not reaches(largest):
+        largest *= 2
+        if largest > _MOST:
             return None
-    fewest = most // 2
-    while most - fewest > 1:
-        middle = (fewest + most) // 2
-        fewest, most = (fewest, middle) if reaches(middle) else (middle, most)
-    return most
+    fewest = largest // 2
+    while largest - fewest > 1:
+        middle = (fewest + largest) // 2
+        fewest, largest = (fewest, middle) if reaches(middle) else (middle, largest)
+    return largest
 
 
 def sequence(values: Floats, ends: Ends, *, alpha: float = 0.05) -> Sequence:
@@ -174,18 +174,18 @@ def _upper(scaled: Floats, weights: Floats | None, needed: float, *, anytime: bo
     scaled, weight = scaled[weight > 0], weight[weight > 0]
     if not len(scaled) or scaled.min() == 1:
         return 1.0
-    least = _LEAST if anytime else _least(weight, needed)
+    smallest = _LEAST if anytime else _least(weight, needed)
     (scaled, weight), count = np.unique(np.stack([scaled, weight]), axis=1, return_counts=True)
-    below, above = float(np.average(scaled, weights=weight * count)), 1.0
+    low, high = float(np.average(scaled, weights=weight * count)), 1.0
     for _ in range(_HALVINGS):
-        middle = (below + above) / 2
+        middle = (low + high) / 2
         if middle >= 1:
             break
-        if _capital(scaled, weight, middle, least, count) >= needed:
-            above = middle
+        if _capital(scaled, weight, middle, smallest, count) >= needed:
+            high = middle
         else:
-            below = middle
-    return above
+            low = middle
+    return high
 
 
 def _uppers(scaled: Floats, needed: float) -> Floats:
@@ -203,20 +203,20 @@ def _uppers(scaled: Floats, needed: float) -> Floats:
 
 
 def _capital(
-    scaled: Floats, weight: Floats, mean: float, least: float, count: NDArray[np.intp] | Floats | None = None
+    scaled: Floats, weight: Floats, mean: float, smallest: float, count: NDArray[np.intp] | Floats | None = None
 ) -> float:
     """Return the logarithm of the capital won against "the mean is this or more". It rises with the mean."""
-    stakes = _stakes(np.array([[mean]]), least)[0]
+    stakes = _stakes(np.array([[mean]]), smallest)[0]
     with np.errstate(divide="ignore"):
         won = np.log1p(np.maximum(stakes[:, None] * (weight * (mean - scaled)), -1.0))
     total = won.sum(axis=1) if count is None else won @ count
     return float(np.logaddexp.reduce(total + np.log(_SHARES)))
 
 
-def _stakes(means: Floats, least: float) -> Floats:
+def _stakes(means: Floats, smallest: float) -> Floats:
     """Return the stakes against each mean, shape (m, 24): from the least to the one that a value of 1 takes away."""
-    most = 1 / (1 - means)
-    return np.asarray(most**_STAKES * np.minimum(least, most) ** (1 - _STAKES))
+    largest = 1 / (1 - means)
+    return np.asarray(largest**_STAKES * np.minimum(smallest, largest) ** (1 - _STAKES))
 
 
 def _least(weight: Floats, needed: float) -> float:

@@ -159,18 +159,18 @@ def _of_mean(bound: BoundText, score: Score, side: GateSide) -> BoundTest | None
         reach = ends(metric, table)
         if not len(table) or metric.exact or metric.waits is not None or table.drawn is not None or reach is None:
             return None
-        below, above = (_by_conversation(table, metric, worth) for worth in pairing.bounds(metric, table))
-        low = betting.lower(below.mean, reach, alpha=_MISS, weights=below.items)
-        high = betting.upper(above.mean, reach, alpha=_MISS, weights=above.items)
+        lowest, highest = (_by_conversation(table, metric, worth) for worth in pairing.bounds(metric, table))
+        low = betting.lower(lowest.mean, reach, alpha=_MISS, weights=lowest.items)
+        high = betting.upper(highest.mean, reach, alpha=_MISS, weights=highest.items)
         value = metric.worth(table)
         if not tied(float(np.nanmean(value)), score.value):
             return None
         at_least = bound.side == "low"
-        seen, feared = (above, below) if at_least else (below, above)
-        won = betting.e_value(seen.mean, reach, bound.limit, at_least=at_least, weights=seen.items)
-        short = feared if bound.holds(float(np.average(feared.mean, weights=feared.items))) else seen
+        kind, feared = (highest, lowest) if at_least else (lowest, highest)
+        won = betting.e_value(kind.mean, reach, bound.limit, at_least=at_least, weights=kind.items)
+        short = feared if bound.holds(float(np.average(feared.mean, weights=feared.items))) else kind
         needed = betting.enough(
-            short.mean, reach, bound.limit, at_least=at_least is (short is seen), weights=short.items
+            short.mean, reach, bound.limit, at_least=at_least is (short is kind), weights=short.items
         )
         needed = needed and max(needed, score.clusters + 1)
         return BoundTest(

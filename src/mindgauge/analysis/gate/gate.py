@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.needs import GateEvidence
     from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe, PolicyRule
-    from mindgauge.analysis.gate.series import Series
+    from mindgauge.analysis.gate.series import NightSeries
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
 
@@ -44,7 +44,7 @@ def hold(
     build: Build,
     baseline: GateSide | None,
     *,
-    series: Series | None = None,
+    series: NightSeries | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
@@ -141,7 +141,7 @@ def _compared(
     build: Build,
     baseline: GateSide,
     level: float,
-    series: Series | None,
+    series: NightSeries | None,
     resamples: int,
     seed: int,
 ) -> list[RuleOutcome]:

@@ -41,14 +41,15 @@ class Night(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     series: str
     """The hash of policy and baseline: another begins a new series."""
     run: str
-    made: str
+    date: str
+    """When the run was made."""
     build: str
     outcome: GateOutcome
     worse: dict[str, dict[str, float]]
     """Comparison → conversation → by how much the build is worse there."""
 
 
-class Series:
+class NightSeries:
     """The nights of a file that belong together, and the one that is looked at."""
 
     def __init__(self, path: Path, key: str, run: str) -> None:
@@ -103,15 +104,15 @@ class Series:
             pair.hoped, np.array(mean), comparisons.width(pair), self.number, level=level, tests=tests
         )
 
-    def keep(self, outcome: GateOutcome, made: str, build: str) -> None:
+    def keep(self, outcome: GateOutcome, date: str, build: str) -> None:
         """Put the night into the file, in one step.
 
         Args:
             outcome: of the gate.
-            made: when the run was made.
+            date: when the run was made.
             build: the name of its folder.
         """
-        night = Night(self.key, self.run, made, build, outcome, self._worse)
+        night = Night(self.key, self.run, date, build, outcome, self._worse)
         nights = [*self._all[: self._place], night, *self._all[self._place + 1 :]]
         private.write(self.path, b"".join(msgspec.json.encode(line) + b"\n" for line in nights))
 
