@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.stats import noninferiority
+from mindgauge.stats import betting, noninferiority
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -107,3 +107,44 @@ def test_enough_of_a_mean_by_hand() -> None:
     assert noninferiority.enough(0.0, 0.4, 0.2, 100) == 400
     assert noninferiority.enough(0.2, 0.4, 0.2, 100) is None
     assert noninferiority.enough(0.3, 0.4, 0.2, 100) is None
+
+
+def test_a_mean_with_few_far_falls_is_bounded_and_that_of_a_share_stays() -> None:
+    worsening = np.r_[np.zeros(70), np.tile([1.0, -1.0], 15)]
+    mean = noninferiority.interval(worsening, 4.0, exact=False)
+    assert mean == betting.interval(worsening, (-4.0, 4.0))
+    share = noninferiority.interval(worsening, 1.0, exact=True)
+    assert share.high is not None
+    assert mean.high is not None
+    assert share.high < mean.high
+
+
+def test_parts_of_nights_are_one_together() -> None:
+    assert sum(noninferiority.part(night) for night in range(1, 10_000)) == pytest.approx(1, abs=2e-4)
+
+
+def _failing(nights: np.ndarray, level: float) -> list[bool]:
+    """Say of each night whether a series fails on it; rows are nights."""
+    return [
+        noninferiority.over_nights(night, nights[: place + 1].mean(axis=0), 4.0, place + 1, level=level) <= level
+        for place, night in enumerate(nights)
+    ]
+
+
+def test_equal_builds_hardly_ever_fail_in_a_series_and_a_drift_shows() -> None:
+    generator = np.random.default_rng(9)
+
+    def nights(drop: float) -> np.ndarray:
+        chance = generator.beta(2, 2, 60) * 0.8
+        baseline = 5 - generator.binomial(4, chance)
+        drops = np.where(np.arange(20) >= 10, drop / 4, 0.0)
+        return np.stack([baseline - (5 - generator.binomial(4, chance + less * (1 - chance))) for less in drops])
+
+    assert sum(any(_failing(nights(0.0), 0.1)) for _ in range(100)) <= 10
+    assert sum(any(_failing(nights(2.0), 0.1)) for _ in range(20)) == 20
+
+
+def test_more_tests_share_the_level_of_a_series() -> None:
+    worsening = np.full(30, 0.5)
+    one, five = (noninferiority.over_nights(worsening, worsening, 4.0, 1, level=0.02, tests=n) for n in (1, 5))
+    assert one < five <= 5.5 * one

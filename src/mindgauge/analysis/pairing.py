@@ -80,7 +80,7 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
         return np.bincount(cell, values, systems * samples).reshape(systems, samples).astype(np.float64)
 
     item_scores = metric.worth(table)
-    lowest, highest = _bounds(metric, table, item_scores)
+    lowest, highest = bounds(metric, table)
     total, valued = summed(), summed(np.isfinite(item_scores).astype(float))
     shared = _shared(total > 0, conversation)
     pooled = ratio(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
@@ -116,9 +116,10 @@ def _different(systems: int, system: Codes, reply: Codes, counted: Mask) -> Code
     return np.asarray(occurs.sum(axis=1), dtype=np.intp)
 
 
-def _bounds(metric: Metric, table: RatingTable, item_scores: Floats) -> tuple[Floats, Floats]:
+def bounds(metric: Metric, table: RatingTable) -> tuple[Floats, Floats]:
     """Return the least and the most that each item can be worth: a missing rating might have any level, or its target."""
     if table.ok.all():
+        item_scores = metric.worth(table)
         return item_scores, item_scores
     fills = [metric.worth(filled) for filled in metric.fills(table)]
     return np.fmin.reduce(fills), np.fmax.reduce(fills)

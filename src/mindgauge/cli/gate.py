@@ -53,6 +53,12 @@ def gate(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write each rule as a JUnit test case here.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write before and after as Markdown here.")] = None,
+    series: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of nights, which the gate adds itself to: `false_alarms` is then the chance of all of them together."
+        ),
+    ] = None,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -61,7 +67,7 @@ def gate(
     from mindgauge.reports.gate_record import record
 
     with render.working("Holding the rules"):
-        result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
+        result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown, series=series)
     if json:
         render.as_json(record(result))
     else:
@@ -121,9 +127,15 @@ def baseline(
     out: Annotated[
         Path, typer.Option(help="The file to write, for your repository: hashes, values, verdicts, no text.")
     ],
+    again: Annotated[
+        Path | None,
+        typer.Option(
+            help="A later run of the same build, which the file then holds: RUN may have been picked by luck."
+        ),
+    ] = None,
 ) -> None:
     """Write what later builds are compared with, as a small file."""
     from mindgauge.commands.gate import gate_baseline
 
-    print(gate_baseline(run, out=out))
+    print(gate_baseline(run, out=out, again=again))
     print(f"mindgauge gate RUN --policy gate.toml --baseline {out}")

@@ -12,9 +12,11 @@ import msgspec
 from mindgauge.analysis import score
 from mindgauge.analysis.gate import baseline as baseline_file
 from mindgauge.analysis.gate import draft, measured, policy
+from mindgauge.analysis.gate import series as nights
 from mindgauge.analysis.gate.gate import Build, hold
 from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
 from mindgauge.commands.status import status
+from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, tables
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
 
 
+_ONCE = (
+    "the baseline was measured once: if it was picked as the best of several, equal builds fail more often; run it once "
+    "more, and make the baseline with `mindgauge gate baseline RUN --again NEW --out FILE`"
+)
 _FEW = 200
 """Resamples that see whether a policy can be held at all."""
 
@@ -57,6 +63,7 @@ def gate(
     baseline: str | Path | GateFile | None = None,
     junit: str | Path | None = None,
     markdown: str | Path | None = None,
+    series: str | Path | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
@@ -68,12 +75,13 @@ def gate(
         baseline: a run, or a file of `gate_baseline`; if not given, the one that the policy names.
         junit: where the rules are written as JUnit test cases, with the replies behind them.
         markdown: where before and after are written as Markdown.
+        series: a file of nights, one of which this gate is: false alarms are then of all of them together.
         resamples: of conversations.
         seed: of their generator.
 
     Raises:
         UsageError: there is no run, no policy or no baseline, or they do not fit each other; the message says why.
-        DataError: the run's ratings, or the baseline file, cannot be read.
+        DataError: the run's ratings, the baseline file, or the series cannot be read.
     """
     rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
     build = read_build(Path(run), resamples=resamples, seed=seed)
@@ -81,7 +89,16 @@ def gate(
     other = None
     if place is not None:
         other = measured.read(place) if place.is_dir() else baseline_file.read(place, build.side)
-    result = hold(rules, build, other, resamples=resamples, seed=seed)
+    remarks = [_ONCE] if place is not None and rules.compares and not _measured_again(place) else []
+    if series is None:
+        result = hold(rules, build, other, resamples=resamples, seed=seed)
+    else:
+        with nights.locked(Path(series)):
+            key = nights.key(rules, "" if place is None else _identity(place))
+            tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
+            result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
+            tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
+    result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
     if junit is not None:
         private.write(Path(junit), gate_files.junit(result))
     if markdown is not None:
@@ -125,26 +142,65 @@ def gate_init(
     return GateFile(path, content, str(run), notes)
 
 
-def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
+def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None = None) -> GateFile:
     """Write what later builds are compared with: values, hashes, verdicts by message, no text.
 
     Args:
         run: a run directory.
         out: the file to write; one that is there is replaced.
+        again: a run of the same build that was made later, whose values the file then has: those of a run that was picked as
+            the best of several are better than the build is.
 
     Raises:
-        UsageError: there is no run, or it holds dialogues of several turns.
+        UsageError: there is no run, it holds dialogues of several turns, or `again` is not a later run of the same systems.
     """
+    chosen = ""
+    if again is not None:
+        _refuse_other(Path(run), Path(again))
+        chosen, run = Path(run).resolve().name, again
     build, content = read_build(Path(run)), manifest.read(Path(run))
     facts = {
-        "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")),
+        "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")), "chosen": chosen,
         "run": Path(run).resolve().name, "samples": build.evidence.samples,
     }  # fmt: skip
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts)), encoding="utf-8")
     note = f'a policy beside it names it by the line: baseline = "{path.name}"'
-    return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), [note])
+    notes = [note] if chosen else [note, _ONCE]
+    return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)
+
+
+def _refuse_other(first: Path, rerun: Path) -> None:
+    """See that a run is a later one of the same systems on the same benchmarks.
+
+    Raises:
+        UsageError: it is not; the message says why.
+    """
+    sides = measured.read(first), measured.read(rerun)
+    if _identity(first) == _identity(rerun) or _made(rerun) < _made(first):
+        raise UsageError(
+            f"--again {rerun}: it was not made after {first}; run the same build once more, into a new folder"
+        )
+    for name in sides[0].benchmarks:
+        own, others = (side.models(name) for side in sides)
+        if not all(measured.counterpart(model, own, others) for model in own):
+            raise UsageError(
+                f"--again {rerun}: of {name} it has {', '.join(others) or 'nothing'}, and {first} has {', '.join(own)}"
+            )
+
+
+def _made(run: Path) -> str:
+    return str(manifest.read(run).get("created", ""))
+
+
+def _identity(place: Path) -> str:
+    """Return the hash by which a run or a baseline file is known."""
+    return digest(_made(place), place.resolve().name) if place.is_dir() else baseline_file.decoded(place).checksum
+
+
+def _measured_again(baseline: Path) -> bool:
+    return not baseline.is_dir() and bool(baseline_file.decoded(baseline).chosen)
 
 
 _Policy, read_policy = policy.GatePolicy, policy.read

@@ -67,6 +67,8 @@ class GateRecord(msgspec.Struct, frozen=True):
     decision: GateOutcome
     """What the policy makes of it where nobody can tell."""
     notes: list[str]
+    night: int = 0
+    """Which night of its series it is, from 1 (`--series`); 0 without one."""
 
 
 def record(result: GateDecision) -> GateRecord:
@@ -89,5 +91,5 @@ def record(result: GateDecision) -> GateRecord:
             ReplyRecord(first.name, first.reply, first.sample, first.model, first.run, verdicts, behind.rules)
         )
     return GateRecord(
-        result.exit_code, rules, replies, result.run, result.policy, result.baseline, result.outcome, result.decision, result.notes,
+        result.exit_code, rules, replies, result.run, result.policy, result.baseline, result.outcome, result.decision, result.notes, result.night,
     )  # fmt: skip

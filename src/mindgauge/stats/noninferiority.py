@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from mindgauge.stats import bootstrap
+from mindgauge.stats import betting, bootstrap
 from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
 
 if TYPE_CHECKING:
@@ -40,10 +40,13 @@ def interval(worsening: Floats, width: float, *, exact: bool, resamples: int = 2
     Args:
         worsening: shape (C,), by how much it is worse in each conversation.
         width: the most that it can be.
-        exact: whether these are differences of shares, which get exact bounds where few conversations differ.
+        exact: whether these are differences of shares, which get exact bounds where few conversations differ, and resampled
+            ones elsewhere. Differences of means get those of `stats.betting`, which know what few far falls can do.
         resamples: of conversations.
         seed: of their generator.
     """
+    if not exact and len(worsening) and np.abs(worsening).max() <= width * (1 + _ROUNDING):
+        return betting.interval(worsening, (-width, width))
     mean = bootstrap.interval_of_sums(
         lambda sums: sums[:, 0] / sums[:, 1],
         np.stack([worsening, np.ones(len(worsening))], axis=1),
@@ -77,6 +80,39 @@ def adjusted(worsening: Floats, *, flips: int = FLIPS, seed: int = 0) -> Floats:
     result = np.empty(len(order))
     result[order] = np.maximum.accumulate(stepwise)
     return result
+
+
+def part(night: int) -> float:
+    """Return which part of the false alarms a night of a series has: 1/2, 1/6, 1/12, …, which are 1 together.
+
+    Args:
+        night: from 1.
+    """
+    return 1 / (night * (night + 1))
+
+
+def over_nights(worsening: Floats, means: Floats, width: float, night: int, *, level: float, tests: int = 1) -> float:
+    """Return a p-value that a build is not worse, which is at most `level` on *any* night of a series with that chance.
+
+    Half of the level is for the night alone: the capital against "not worse" (`stats.betting`) of each night has a mean of
+    1, and whatever nights have in common, such as the baseline, it is above 1/α with a chance of α; nights share that by
+    `part`. The other half is for all nights: the capital of the mean over nights of each conversation. If builds are equal
+    it is a martingale in reverse order, for a mean of t nights is what one expects given that of t + 1, and the capital
+    is linear in each conversation's. Doob's inequality bounds the largest value on all nights (Ville's, read backwards).
+
+    Args:
+        worsening: shape (C,), by how much the build is worse tonight in each conversation.
+        means: shape (C,), the mean of that over the nights so far.
+        width: the most that it can be.
+        night: which it is, from 1.
+        level: of false alarms, of all tests and nights.
+        tests: that share the level (Bonferroni).
+    """
+    p = 1.0
+    for values, share in ((worsening, part(night) / 2 / tests), (means, 0.5 / tests)):
+        won = betting.e_value(values, (-width, width), 0.0, at_least=False, alpha=level * share)
+        p = min(p, 1 / (won * share)) if won else p
+    return p
 
 
 def _flipped(differing: Floats, flips: int, seed: int) -> list[Floats]:

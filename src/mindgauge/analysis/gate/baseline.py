@@ -51,6 +51,8 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: list[dict[str, Any]]
     verdicts: list[KeptVerdicts]
     checksum: str = ""
+    chosen: str = ""
+    """The run by which the build was chosen, where the file holds another run of it that was made afterwards."""
 
 
 def of_run(side: GateSide, scores: Scores, facts: Mapping[str, Any]) -> Baseline:
@@ -59,7 +61,7 @@ def of_run(side: GateSide, scores: Scores, facts: Mapping[str, Any]) -> Baseline
     Args:
         side: its ratings.
         scores: of it.
-        facts: `mindgauge`, `made`, `run` and `samples` of the file.
+        facts: `mindgauge`, `made`, `run`, `samples` and `chosen` of the file.
 
     Raises:
         UsageError: the run holds dialogues of several turns, whose turns no file keeps.
@@ -72,7 +74,9 @@ def of_run(side: GateSide, scores: Scores, facts: Mapping[str, Any]) -> Baseline
     figures = ("benchmark", "name", "criterion", "slice", "model", "rater", "value", "low", "high", "n", "missing")
     kept = [{key: getattr(score, key) for key in figures} for score in scores.leading if not score.void]
     verdicts = [entry for part in side.parts for entry in _verdicts(part)]
-    content = Baseline(FORMAT, facts["mindgauge"], facts["made"], facts["run"], list(facts["samples"]), kept, verdicts)
+    content = Baseline(
+        FORMAT, facts["mindgauge"], facts["made"], facts["run"], list(facts["samples"]), kept, verdicts, chosen=facts["chosen"]
+    )  # fmt: skip
     return msgspec.structs.replace(content, checksum=_checksum(content))
 
 
@@ -100,12 +104,20 @@ def _short(sample: str) -> str:
 
 
 def _checksum(content: Baseline) -> str:
-    return digest(msgspec.to_builtins(msgspec.structs.replace(content, checksum="")))
+    return digest(_builtins(msgspec.structs.replace(content, checksum="")))
+
+
+def _builtins(content: Baseline) -> dict[str, Any]:
+    """Return what a file says; of one that was measured once, what it always said."""
+    builtins: dict[str, Any] = msgspec.to_builtins(content)
+    if not content.chosen:
+        del builtins["chosen"]
+    return builtins
 
 
 def encoded(content: Baseline) -> str:
     """Write a baseline as JSON, a message a line, so that two of them can be read side by side."""
-    builtins = msgspec.to_builtins(content)
+    builtins = _builtins(content)
     verdicts = builtins.pop("verdicts")
     head = json.dumps(builtins, ensure_ascii=False, indent=1).removesuffix("\n}")
     blocks = []

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+import numpy as np
 from scipy import special
 
-from mindgauge.analysis import baselines, frame, scoring_views
+from mindgauge.analysis import baselines, frame, pairing, scoring_views
 from mindgauge.analysis.gate import levels, measured
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import MAJORITY
 from mindgauge.benchmarks.metrics import SHARES_OF_YES
+from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import bounded, count, p_equals, percent, plural, write
 from mindgauge.records.rubric.criterion import numbers_of_levels
-from mindgauge.stats import noninferiority, proportion
+from mindgauge.stats import betting, noninferiority, proportion
+from mindgauge.stats.interval import tied
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -27,15 +31,25 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.policy import BoundText, Must, PolicyRule
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Metric, RatingTable
+    from mindgauge.benchmarks.metrics.table import Floats
 
 _NORMAL = 1.959964
+_MISS = 0.025
+"""Chance that a bound of a mean misses."""
 
 
 class BoundTest(NamedTuple):
-    """A score that a bound is asked of, and the one-sided p that it lies on the right side of the limit."""
+    """A score that a bound is asked of, and the one-sided p that it lies on the right side of the limit.
+
+    Of a mean (`of_mean`), the score's bounds are those of `stats.betting`, and `needed` is with how many conversations they
+    would tell.
+    """
 
     score: Score
     p: float
+    needed: int | None = None
+    of_mean: bool = False
 
 
 def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: Sequence[Benchmark]) -> list[Score]:
@@ -125,12 +139,58 @@ def refuse_unknown_criterion(rule: PolicyRule, benchmarks: Sequence[Benchmark]) 
         raise UsageError(f"{rule.title}: there is no criterion {rule.criterion}; there are {', '.join(sorted(names))}")
 
 
-def test(bound: BoundText, scores: Sequence[Score]) -> list[BoundTest]:
+def test(bound: BoundText, scores: Sequence[Score], side: GateSide) -> list[BoundTest]:
     """Return each score with the p-value that it really is on the right side of a limit.
 
     What has no interval, or is void, tells nothing: its p is 1. Missing verdicts speak for the build here: it fails by what was seen.
     """
-    return [BoundTest(score, _p(bound, score)) for score in scores]
+    return [_of_mean(bound, score, side) or BoundTest(score, _p(bound, score)) for score in scores]
+
+
+def _of_mean(bound: BoundText, score: Score, side: GateSide) -> BoundTest | None:
+    """Hold a mean against a limit by bounds that know the ends of its scale; None where a score is no mean of all ratings.
+
+    Its bounds take missing verdicts as bad as they can be, as those of shares do.
+    """
+    if score.void or score.value is None:
+        return None
+    for metric, _, rated in _counted(side, score, score.name):
+        table = rated.rows(metric.applies_to(rated))
+        reach = ends(metric, table)
+        if not len(table) or metric.exact or metric.waits is not None or table.drawn is not None or reach is None:
+            return None
+        lowest, highest = (_by_conversation(table, metric, worth) for worth in pairing.bounds(metric, table))
+        low = betting.lower(lowest.mean, reach, alpha=_MISS, weights=lowest.items)
+        high = betting.upper(highest.mean, reach, alpha=_MISS, weights=highest.items)
+        value = metric.worth(table)
+        if not tied(float(np.nanmean(value)), score.value):
+            return None
+        at_least = bound.side == "low"
+        kind, feared = (highest, lowest) if at_least else (lowest, highest)
+        won = betting.e_value(kind.mean, reach, bound.limit, at_least=at_least, weights=kind.items)
+        short = feared if bound.holds(float(np.average(feared.mean, weights=feared.items))) else kind
+        needed = betting.enough(
+            short.mean, reach, bound.limit, at_least=at_least is (short is kind), weights=short.items
+        )
+        needed = needed and max(needed, score.clusters + 1)
+        return BoundTest(
+            msgspec.structs.replace(score, low=low, high=high), min(1.0, 1 / won) if won else 1.0, needed, True
+        )
+    return None
+
+
+class _ClusterMeans(NamedTuple):
+    """Mean worth of each conversation, and of how many items."""
+
+    mean: Floats
+    items: Floats
+
+
+def _by_conversation(table: RatingTable, metric: Metric, worth: Floats) -> _ClusterMeans:
+    cluster, valued = table.cluster[metric.items(table).first], np.isfinite(worth)
+    items = np.bincount(cluster[valued]).astype(np.float64)
+    total = np.bincount(cluster[valued], worth[valued])
+    return _ClusterMeans(total[items > 0] / items[items > 0], items[items > 0])
 
 
 def _p(bound: BoundText, score: Score) -> float:
@@ -178,7 +238,7 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) 
         sentence = f"{figure} is surely beyond {limit} ({p_equals(adjusted)} over all bounds)"
     else:
         outcome = GateOutcome.CANNOT_TELL
-        needed = _needed(bound, score, edge)
+        needed = tested.needed if tested.of_mean else _needed(bound, score, edge)
         sentence = f"{figure} reaches over {limit}; {takes(needed, score.clusters)}"
     if score.missing and not score.void:
         sentence += f"; {count(score.missing)} of {count(score.n)} are missing and may be anything"
@@ -193,19 +253,27 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) 
 def behind(side: GateSide, result: RuleFinding, metric: str) -> list[RatedReply]:
     """Return the replies behind a share that is not as it must be: those that count on its bad side."""
     replies = []
-    for part in side.parts:
-        if part.benchmark.name != result.benchmark:
+    for counted, block, table in _counted(side, result, metric):
+        if counted.item_score is None or not counted.exact or counted.fold:
             continue
-        names = {"criterion": result.criterion, "rater": result.rater, "model": result.model}
-        for block in measured.blocks(part, result.slice, **names):
+        bad = counted.items(table).first[counted.worth(table) == (1.0 if counted.better == "lower" else 0.0)]
+        replies += rated_replies(block.rows[bad.tolist()])
+    return replies
+
+
+def _counted(
+    side: GateSide, about: Score | RuleFinding, metric: str
+) -> Iterator[tuple[Metric, SystemBlock, RatingTable]]:
+    """Yield the metric of a score or a finding, with the ratings that it is of."""
+    for part in side.parts:
+        if part.benchmark.name != about.benchmark:
+            continue
+        names = {"criterion": about.criterion, "rater": about.rater, "model": about.model}
+        for block in measured.blocks(part, about.slice, **names):
             question = scoring_views.find(block.benchmark, block.criterion, block.kind)
             counted = next((m for m in question.metrics if m.name == metric), None) if question is not None else None
-            if question is None or counted is None or counted.item_score is None or not counted.exact or counted.fold:
-                continue
-            table = RatingPart.of(block.rows).table(question.criterion, block.benchmark.metric_tags)
-            bad = counted.items(table).first[counted.worth(table) == (1.0 if counted.better == "lower" else 0.0)]
-            replies += rated_replies(block.rows[bad.tolist()])
-    return replies
+            if question is not None and counted is not None:
+                yield counted, block, RatingPart.of(block.rows).table(question.criterion, block.benchmark.metric_tags)
 
 
 def takes(needed: int | None, conversations: int) -> str:

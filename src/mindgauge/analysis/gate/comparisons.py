@@ -18,7 +18,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind, bounded, count, decimal, p_equals, plural, write
 from mindgauge.records.rubric.criterion import worst_levels
-from mindgauge.stats import noninferiority
+from mindgauge.stats import betting, noninferiority
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -208,16 +208,24 @@ def intervals(comparison: PairedMetric, *, resamples: int = 2000, seed: int = 0)
         resamples: of conversations.
         seed: of their generator.
     """
-    width = (comparison.scores.ends[1] - comparison.scores.ends[0]) if comparison.scores.ends else 1.0
+    reach = width(comparison)
 
     def bound(worsening: Floats) -> Interval:
-        return noninferiority.interval(worsening, width, exact=comparison.metric.exact, resamples=resamples, seed=seed)
+        return noninferiority.interval(worsening, reach, exact=comparison.metric.exact, resamples=resamples, seed=seed)
 
     observed = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
     return observed, observed if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
 
 
-def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int = 2000, seed: int = 0) -> RuleFinding:
+def width(comparison: PairedMetric) -> float:
+    """Return by how much a conversation can be worse."""
+    ends = comparison.scores.ends
+    return ends[1] - ends[0] if ends else 1.0
+
+
+def finding(
+    comparison: PairedMetric, p: float, level: float, *, nights: int = 0, resamples: int = 2000, seed: int = 0
+) -> RuleFinding:
     """Say what a comparison comes to.
 
     It passes where the build is surely not worse by the margin, missing verdicts taken against it. It fails where the
@@ -227,6 +235,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         comparison: of one system, by one rater.
         p: that the build is not worse, adjusted for all comparisons.
         level: of false alarms, which p is held against.
+        nights: of a series, of all of which p speaks; 0 where a gate is alone.
         resamples: of conversations.
         seed: of their generator.
     """
@@ -247,18 +256,23 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
     )
     needed = None
     margin = write(rule.margin, "points" if unit == "share" else unit)
+    test = (
+        f"{plural(nights, 'night')} and all comparisons together"
+        if nights
+        else "conversations' signs flipped, all comparisons together"
+    )
     change = f"{write(before, unit)} → {write(after, unit)}, {_signed(difference, low, high, unit)}"
     if feared.high is not None and feared.high < rule.margin:
         outcome, sentence = GateOutcome.PASSED, f"{change}: not worse by {margin}"
     elif p <= level and hoped >= rule.margin and hoped > 0:
         outcome = GateOutcome.FAILED
         sentence = (
-            f"{change}: worse more surely than chance (conversations' signs flipped, all comparisons together: "
+            f"{change}: worse more surely than chance ({test}: "
             f"{p_equals(p)}, at most {decimal(level, 3)}), and by {margin} or more as measured"
         )
     else:
         outcome = GateOutcome.CANNOT_TELL
-        needed = _needed(feared, hoped, rule.margin, conversations, level)
+        needed = _needed(comparison, feared, hoped, level)
         sentence = f"{change}: it may be worse by {margin}, or not; {takes(needed, conversations)}"
     if any(missing):
         sentence += f"; {plural(missing[_BUILD], 'verdict')} {'is' if missing[_BUILD] == 1 else 'are'} missing here, {count(missing[_BASELINE])} in the baseline"
@@ -277,15 +291,22 @@ def _signed(difference: float | None, low: float | None, high: float | None, uni
     return bounded(difference, low, high, kind, signed=True)
 
 
-def _needed(feared: Interval, hoped: float, margin: float, conversations: int, level: float) -> int | None:
+def _needed(comparison: PairedMetric, feared: Interval, hoped: float, level: float) -> int | None:
     """Return with how many conversations the interval would end before the margin, or the build be surely worse."""
+    margin, conversations = comparison.rule.margin, len(comparison.feared)
     if feared.value is None or feared.high is None or feared.low is None:
         return None
+    if feared.value < margin and not comparison.metric.exact:
+        reach = width(comparison)
+        needed = betting.enough(comparison.feared, (-reach, reach), margin, at_least=True)
+        return needed and max(needed, conversations + 1)
     if feared.value < margin:
         return noninferiority.enough(feared.value, feared.high, margin, conversations)
     if hoped <= 0:
         return None
     error = (feared.high - feared.low) / 2 / _NORMAL
+    if not comparison.metric.exact:
+        error = float(comparison.hoped.std(ddof=1)) / conversations**0.5 if conversations > 1 else error
     return noninferiority.enough(hoped, hoped - float(special.ndtri(1 - level)) * error, 0.0, conversations)
 
 

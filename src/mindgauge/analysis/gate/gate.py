@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.needs import GateEvidence
     from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe, PolicyRule
+    from mindgauge.analysis.gate.series import NightSeries
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
 
 _DECIDED = {"stop": GateOutcome.CANNOT_TELL, "pass": GateOutcome.PASSED, "fail": GateOutcome.FAILED}
+_OF_MEANS = (
+    "intervals of means hold here even where few replies fall far, so they are wider than those of `mindgauge score`"
+)
 
 
 class Build(NamedTuple):
@@ -36,7 +40,13 @@ class Build(NamedTuple):
 
 
 def hold(
-    policy: GatePolicy, build: Build, baseline: GateSide | None, *, resamples: int = 2000, seed: int = 0
+    policy: GatePolicy,
+    build: Build,
+    baseline: GateSide | None,
+    *,
+    series: NightSeries | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> GateDecision:
     """Hold a policy against a build.
 
@@ -47,6 +57,7 @@ def hold(
         policy: of the team.
         build: the run.
         baseline: what it is compared with; None where the policy does not compare.
+        series: the nights before, where false alarms are of all nights together.
         resamples: of conversations.
         seed: of their generator.
 
@@ -67,20 +78,24 @@ def hold(
     notes = build.side.notes
     needed = needs.findings(policy.needs, build.side, build.scores, build.evidence, distrusted)
     rules = [RuleOutcome("needs", "what the gate needs", needed)]
-    rules += _bounds(bounds, build, levels["must"])
+    rules += _bounds(bounds, build, levels["must"] * (series.share if series is not None else 1.0))
     rules += [
         RuleOutcome("must", rule.title, build_rules.at_levels(rule, build.side, build.benchmarks))
         for rule in policy.must
         if not rule.rule
     ]
     if baseline is not None:
-        rules += _compared(policy.compare, build, baseline, levels["compare"], resamples, seed)
+        rules += _compared(policy.compare, build, baseline, levels["compare"], series, resamples, seed)
         rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
     asked = {rule.title: rule for rule in policy.rules}
     rules = [_doubted(_or_missing(rule, asked.get(rule.title), build), distrusted) for rule in rules]
     outcome = gravest(rule.outcome for rule in rules)
     decision = _DECIDED[policy.cannot_tell] if outcome is GateOutcome.CANNOT_TELL else outcome
     notes = [*notes, *(_shared(build.side, baseline) if baseline is not None else [])]
+    if any(finding.unit == "level" and finding.high is not None for rule in rules for finding in rule.findings):
+        notes.append(_OF_MEANS)
+    if series is not None:
+        notes.append(series.note(policy.false_alarms))
     return GateDecision(
         build.side.name,
         policy.path,
@@ -89,6 +104,7 @@ def hold(
         decision,
         rules,
         list(dict.fromkeys(notes)),
+        0 if series is None else series.number,
     )
 
 
@@ -97,7 +113,7 @@ def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutco
     for rule in rules:
         bound = rule.bound
         scores = build_rules.matching(rule, bound, build.scores.metrics, build.benchmarks)
-        tested.append((rule, bound, build_rules.test(bound, scores)))
+        tested.append((rule, bound, build_rules.test(bound, scores, build.side)))
     p = holm(np.array([test.p for *_, tests in tested for test in tests], dtype=np.float64))
     adjusted = iter(p.tolist())
     return [
@@ -121,7 +137,13 @@ def _with_replies(build: Build, finding: RuleFinding, metric: str) -> RuleFindin
 
 
 def _compared(
-    rules: Sequence[Compare], build: Build, baseline: GateSide, level: float, resamples: int, seed: int
+    rules: Sequence[Compare],
+    build: Build,
+    baseline: GateSide,
+    level: float,
+    series: NightSeries | None,
+    resamples: int,
+    seed: int,
 ) -> list[RuleOutcome]:
     findings: dict[str, list[RuleFinding]] = {rule.title: [] for rule in rules}
     pairs = []
@@ -135,9 +157,11 @@ def _compared(
                     findings[rule.title].append(_not_compared(pairing))
             elif comparison is not None:
                 pairs.append(comparison)
-    for comparison, p in zip(pairs, comparisons.adjusted(pairs, seed).tolist(), strict=True):
+    adjusted = comparisons.adjusted(pairs, seed) if series is None else series.adjusted(pairs, level)
+    nights = 0 if series is None else series.number
+    for comparison, p in zip(pairs, adjusted.tolist(), strict=True):
         findings[comparison.rule.title].append(
-            comparisons.finding(comparison, p, level, resamples=resamples, seed=seed)
+            comparisons.finding(comparison, p, level, nights=nights, resamples=resamples, seed=seed)
         )
     return [RuleOutcome("compare", title, title_findings) for title, title_findings in findings.items()]
 

@@ -135,6 +135,7 @@ class GateDecision(Tabular, msgspec.Struct, frozen=True):
     decision: GateOutcome
     rules: list[RuleOutcome]
     notes: list[str]
+    night: int = 0
 
     def __bool__(self) -> bool:
         return self.decision is GateOutcome.PASSED
