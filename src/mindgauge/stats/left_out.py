@@ -8,9 +8,9 @@ under test are held against that call. With u of m people calling subject s so (
 the share of others' calls that the rater shares, less the share that a left-out person shares. The rater is no worse by a
 margin ε where the lower bound of Δ reaches -ε (non-inferiority; Tango 1998 for paired shares).
 
-Bounds are Student's from leaving out one cluster at a time (Tukey 1958). Where all are of one mind that would have no width,
-so its variance is at least ε (1 - ε) / n, what the losses have at the limit itself: a rater who shares all of n unanimous
-calls must share 29 of them, the number with which an exact binomial test at .05 excludes that it misses one in ten.
+Bounds are Student's from leaving out one cluster at a time (Tukey 1958). Where all agree that would have no width, so its
+variance is at least ε (1 - ε) / n, that of the losses at the limit itself, and its reach at least 1 - .05^(1/n), the exact
+bound of no loss in n (Clopper and Pearson 1934): who shares every call must share 29 before one loss in ten is excluded.
 
 `exchanged` asks the opposite: does a rater miss the gravest subjects more often than one of the others would? Were it one
 of them, it could have changed places with any of them on each subject (an exact test by exchange; Fisher 1935).
@@ -112,6 +112,7 @@ def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float) -> Int
     count = len(sizes)
     jackknife = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
     reach = float(special.stdtrit(number - 1, LEVEL)) * math.sqrt(max(jackknife, margin * (1 - margin) / number))
+    reach = max(reach, -math.expm1(math.log(1 - LEVEL) / number))
     return Interval(value, max(value - reach, -1.0), min(value + reach, 1.0))
 
 
