@@ -1,0 +1,328 @@
+"""How often each rater is right where nobody is right by definition: latent-truth models of several raters.
+
+A reply has a truth x that no rater sees; given x, raters err independently of each other:
+
+    P(ratings of a reply) = Σ_x π(x) Π_j P_j(rating of j | x).
+
+Two kinds of truth. *Classes* (Dawid and Skene 1979): x is one of a few classes, and each rater has a matrix of error rates.
+*Quality* (Samejima's graded response model, 1969, in its normal form; Johnson and Albert 1999, chapter 5): x ~ N(0, 1), and
+
+    P_j(level ≤ k | x) = Φ(c_jk - a_j x),
+
+with cut points and a discrimination of each rater's own. A reply is then unsafe where people as they are here would call it
+so in half of the cases: x < t with Σ_j Φ(c_ju - a_j t) = J / 2 over people j, u the worst levels that are unsafe.
+
+Both are fitted by the marginal likelihood (Bock and Aitkin 1981) with slopes by Fisher's identity, and with a weak prior,
+without which a rater who never errs has no maximum. Errors are the sandwich's over clusters (White 1982; Liang and Zeger
+1986); intervals are made on the logit scale with Student's t.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import optimize, sparse, special
+
+from mindgauge.stats.bootstrap import types
+from mindgauge.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Model = Callable[[Floats], "_Truths"]
+
+FEWEST, FEWEST_UNSAFE, FEWEST_SHARED = 10, 5, 10
+"""Clusters, unsafe replies (expected), and replies that two raters share, from which anything is said."""
+_NODES = np.linspace(-5, 5, 61)
+_WEIGHTS = -0.5 * _NODES**2 - special.logsumexp(-0.5 * _NODES**2)
+_INSIDE, _PARTS = np.polynomial.legendre.leggauss(48)
+_STEP = 1e-4
+_LEAST = 1e-12
+"""Of a level: what is rarer has no slope that a computer can write."""
+_AGREED = 0.5, 1.0
+"""Prior mean and SD of log a: raters of an ICC of .28 to .98 within two SD."""
+_LOOSE = 1.5
+"""Prior SD of the logits of error rates, and of the logs of steps between cut points."""
+
+
+class Raters(NamedTuple):
+    """`sensitivity` and `specificity` of each rater at the unsafe cut, and the `prevalence` of unsafe replies.
+
+    Where nothing can be said, `undefined` says why, and the lists are empty.
+    """
+
+    sensitivity: list[Interval]
+    specificity: list[Interval]
+    prevalence: Interval
+    undefined: str = ""
+
+
+class ErrorRates(NamedTuple):
+    """Dawid and Skene's model: `shares` of the classes (K,), `errors` (K, J, L) and `posterior` of each reply (n, K)."""
+
+    shares: Floats
+    errors: Floats
+    posterior: Floats
+
+
+class GradedResponses(NamedTuple):
+    """The model of quality: `discrimination` a_j (J,) and `cuts` c_jk (J, L - 1)."""
+
+    discrimination: Floats
+    cuts: Floats
+
+
+class _Truths(NamedTuple):
+    """What a point of the search says of each truth, with the slopes: of Q truths, J raters, L levels, s and p parameters."""
+
+    shares: Floats
+    """log π, shape (Q,)."""
+    share_slopes: Floats
+    """Shape (Q, s)."""
+    levels: Floats
+    """log P, shape (Q, J, L)."""
+    level_slopes: Floats
+    """By the rater's own parameters, shape (Q, J, L, p)."""
+
+
+class _Fit(NamedTuple):
+    point: Floats
+    information: Floats
+    scores: Floats
+    """Of each kind of reply, shape (kinds, parameters)."""
+    posterior: Floats
+    """Shape (kinds, Q)."""
+    kind: Codes
+    converged: bool
+
+
+def raters(
+    ratings: Floats, cluster: Codes, people: NDArray[np.bool_], cut: int, *, ordered: bool = True, level: float = 0.95
+) -> Raters:
+    """Estimate how much of what is unsafe each rater calls so, and how much of what is safe.
+
+    Args:
+        ratings: shape (n, J, L), how often each rater gave a reply each level, the worst first; 0 where it was not rated.
+        cluster: shape (n,), the conversation of each reply.
+        people: shape (J,), who are people: what is unsafe is what they would call so.
+        cut: how many levels are unsafe.
+        ordered: whether levels have an order; if not, the truth is one of two classes.
+        level: of confidence.
+    """
+    reason = _hindrance(ratings, cluster, people, cut)
+    if reason:
+        return Raters([], [], Interval(None), reason)
+    if ordered:
+        fit = _fit(ratings, _quality(ratings.shape[1:], cut), *_quality_start(ratings, cut))
+    else:
+        ratings = np.stack([ratings[:, :, cut:].sum(axis=2), ratings[:, :, :cut].sum(axis=2)], axis=2)
+        fit = _fit(ratings, _classes(ratings.shape[1], 2), *_classes_start(ratings))
+    if not fit.converged:
+        return Raters([], [], Interval(None), "the fit did not settle")
+
+    def logits(point: Floats) -> Floats:
+        shares = _at_the_cut(point, people, ratings.shape[2], cut) if ordered else _of_two(point, ratings.shape[1])
+        return np.asarray(special.logit(np.clip(shares, _LEAST, 1 - _LEAST)))
+
+    values = logits(fit.point)
+    if special.expit(values[-1]) * len(ratings) < FEWEST_UNSAFE:
+        return Raters([], [], Interval(None), f"fewer than {FEWEST_UNSAFE} replies are unsafe to people")
+    clusters = np.unique(cluster, return_inverse=True)[1]
+    counts = sparse.csr_array((np.ones(len(cluster)), (clusters, fit.kind)))
+    number = int(clusters.max()) + 1
+    sums = counts @ fit.scores[: counts.shape[1]]
+    sums -= sums.mean(axis=0)
+    slopes = _slopes(logits, fit.point) @ np.linalg.inv(fit.information)
+    errors = np.sqrt(np.square(slopes @ sums.T).sum(axis=1) * number / (number - 1))
+    reach = float(special.stdtrit(number - 1, (1 + level) / 2)) * errors
+    bounds = [Interval(*map(float, special.expit([v, v - r, v + r]))) for v, r in zip(values, reach, strict=True)]
+    half = ratings.shape[1]
+    return Raters(bounds[:half], bounds[half : 2 * half], bounds[-1])
+
+
+def classes(ratings: Floats, prior: float = 1.0) -> ErrorRates:
+    """Fit Dawid and Skene's model, starting from the majority; there are as many classes as levels.
+
+    Args:
+        ratings: shape (n, J, L).
+        prior: weight of the weak prior; 0 for maximum likelihood.
+    """
+    _, j, k = ratings.shape
+    model = _classes(j, k)
+    start, centre, precision = _classes_start(ratings)
+    fit = _fit(ratings, model, start, centre, prior * precision)
+    truths = model(fit.point)
+    return ErrorRates(np.exp(truths.shares), np.exp(truths.levels), fit.posterior[fit.kind])
+
+
+def graded_responses(ratings: Floats, cut: int = 1, prior: float = 1.0) -> GradedResponses:
+    """Fit the model of quality; see `classes` for the arguments, and `raters` for the cut."""
+    start, centre, precision = _quality_start(ratings, cut)
+    fit = _fit(ratings, _quality(ratings.shape[1:], cut), start, centre, prior * precision)
+    return GradedResponses(*_cuts(fit.point, ratings.shape[1:], cut))
+
+
+def _hindrance(ratings: Floats, cluster: Codes, people: NDArray[np.bool_], cut: int) -> str:
+    rated = ratings.sum(axis=2) > 0
+    shared = (rated.T.astype(float) @ rated) >= FEWEST_SHARED
+    np.fill_diagonal(shared, val=False)
+    triangles = np.diag(np.linalg.matrix_power(shared.astype(int), 3)) > 0
+    called = (ratings[:, :, :cut].sum(axis=(0, 2)) > 0)[people].sum()
+    clusters = len(np.unique(cluster))
+    if len(people) < 3:
+        return f"it takes three raters, here are {len(people)}: with fewer, nothing says which of them errs"
+    if not triangles.all():
+        return f"it takes three raters of whom each two rated {FEWEST_SHARED} of the same replies: with fewer, nothing says which of them errs"
+    if called < min(2, people.sum()):
+        return "too few people call anything unsafe"
+    return "" if clusters >= FEWEST else f"{clusters} conversations, at least {FEWEST} are needed"
+
+
+def _fit(ratings: Floats, model: Model, start: Floats, centre: Floats, precision: Floats) -> _Fit:
+    """Find the peak of the likelihood with a normal prior around a centre."""
+    table = types(sparse.csr_array(ratings.reshape(len(ratings), -1)))
+    flat = table.rows.toarray()
+
+    def scored(point: Floats) -> tuple[Floats, Floats, Floats]:
+        truths = model(point)
+        joint = truths.shares + flat @ truths.levels.reshape(len(truths.shares), -1).T
+        total = special.logsumexp(joint, axis=1)
+        posterior = np.exp(joint - total[:, None])
+        slopes = posterior @ truths.level_slopes.reshape(len(truths.shares), -1)
+        slopes = slopes.reshape(len(flat), *truths.level_slopes.shape[1:])
+        own = (slopes * flat.reshape(len(flat), *ratings.shape[1:], 1)).sum(axis=2)
+        return total, np.hstack([posterior @ truths.share_slopes, own.reshape(len(flat), -1)]), posterior
+
+    def slope(point: Floats) -> Floats:
+        return np.asarray(precision * (point - centre) - table.counts @ scored(point)[1])
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        total, scores, _ = scored(point)
+        off = point - centre
+        return float(precision @ off**2 / 2 - table.counts @ total), precision * off - table.counts @ scores
+
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 3000, "ftol": 1e-13, "gtol": 1e-6})  # fmt: skip
+    point = np.asarray(found.x)
+    information = _slopes(slope, point)
+    information = (information + information.T) / 2
+    _, scores, posterior = scored(point)
+    settled = bool(np.abs(found.jac).max() < 1e-4 * len(ratings)) and bool(np.linalg.eigvalsh(information)[0] > 0)
+    return _Fit(point, information, scores, posterior, table.kind, settled)
+
+
+def _slopes(function: Callable[[Floats], Floats], point: Floats) -> Floats:
+    """Return the slopes of a function, shape (values, parameters), by central differences."""
+    steps = _STEP * np.eye(len(point))
+    return np.stack([(function(point + step) - function(point - step)) / (2 * _STEP) for step in steps], axis=1)
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def _classes(j: int, k: int) -> Model:
+    """Return the model of K classes: logits of shares beside class 0, and of each rater's levels beside level 0."""
+
+    def model(point: Floats) -> _Truths:
+        shares = special.log_softmax(np.append(0.0, point[: k - 1]))
+        logits = point[k - 1 :].reshape(j, k, k - 1)
+        levels = special.log_softmax(np.concatenate([np.zeros((j, k, 1)), logits], axis=2), axis=2).swapaxes(0, 1)
+        slopes = np.zeros((k, j, k, k, k - 1))
+        unit = np.eye(k)[:, 1:]
+        for truth in range(k):
+            slopes[truth, :, :, truth] = unit - np.exp(levels[truth])[:, None, 1:]
+        return _Truths(shares, unit - np.exp(shares[1:]), levels, slopes.reshape(k, j, k, -1))
+
+    return model
+
+
+def _classes_start(ratings: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the point that the majority gives, and the centre and the precision of the prior."""
+    _, j, k = ratings.shape
+    votes = ratings.sum(axis=1)
+    majority = votes / votes.sum(axis=1, keepdims=True)
+    errors = np.einsum("nq,njl->jql", majority, ratings) + 0.5
+    shares = majority.sum(axis=0) + 0.5
+    start = np.concatenate([np.log(shares[1:] / shares[0]), np.log(errors[:, :, 1:] / errors[:, :, :1]).ravel()])
+    right = np.tile(special.logit(0.75) * (np.eye(k)[:, 1:] - np.eye(k)[:, :1]), (j, 1, 1))
+    centre = np.concatenate([np.zeros(k - 1), right.ravel()])
+    precision = np.concatenate([np.zeros(k - 1), np.full(right.size, _LOOSE**-2)])
+    return start, centre, precision
+
+
+def _of_two(point: Floats, j: int) -> Floats:
+    """Return sensitivities, specificities and the prevalence of two classes, of which the second is unsafe."""
+    truths = _classes(j, 2)(point)
+    return np.exp(np.concatenate([truths.levels[1, :, 1], truths.levels[0, :, 0], truths.shares[1:]]))
+
+
+# -- quality ----------------------------------------------------------------------------------------------------------
+
+
+def _cuts(point: Floats, shape: tuple[int, ...], cut: int) -> tuple[Floats, Floats]:
+    """Return discriminations and cut points: parameters are log a, the unsafe cut, and logs of steps from it outwards."""
+    parameters = point.reshape(shape)
+    steps = np.exp(parameters[:, 2:])
+    middle = parameters[:, 1:2]
+    below = middle - steps[:, : cut - 1][:, ::-1].cumsum(axis=1)[:, ::-1]
+    above = middle + steps[:, cut - 1 :].cumsum(axis=1)
+    return np.exp(parameters[:, 0]), np.concatenate([below, middle, above], axis=1)
+
+
+def _quality(shape: tuple[int, ...], cut: int) -> Model:
+    levels = shape[1]
+    place = np.arange(levels - 1)
+    step = np.delete(place, cut - 1)
+    # Which cut points a step moves, and where to: those outside of it.
+    moved = np.where(step < cut - 1, -(place[:, None] <= step).astype(float), (place[:, None] >= step).astype(float))
+
+    def model(point: Floats) -> _Truths:
+        discrimination, cuts = _cuts(point, shape, cut)
+        reach = discrimination[:, None] * _NODES[:, None, None]
+        at_most = cuts - reach
+        density = np.exp(-0.5 * at_most**2) / math.sqrt(2 * math.pi)
+        by_step = density[..., None] * moved * np.exp(point.reshape(shape)[:, None, 2:])
+        slopes = np.concatenate([(-density * reach)[..., None], density[..., None], by_step], axis=3)
+        share = np.diff(special.ndtr(at_most), prepend=0, append=1, axis=2)
+        share = np.maximum(share, _LEAST)
+        slopes = np.diff(slopes, prepend=0, append=0, axis=2) / share[..., None]
+        return _Truths(_WEIGHTS, np.zeros((len(_NODES), 0)), np.log(share), slopes)
+
+    return model
+
+
+def _quality_start(ratings: Floats, cut: int) -> tuple[Floats, Floats, Floats]:
+    """Return the point that each rater's own shares give, and the centre and the precision of the prior."""
+    counts = ratings.sum(axis=0) + 0.5
+    mean, sd = _AGREED
+    cuts = special.ndtri(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))[:, :-1] * math.hypot(1, math.exp(mean))  # fmt: skip
+    steps = np.log(np.maximum(np.diff(cuts, axis=1), 0.05))
+    start = np.column_stack([np.full(len(counts), mean), cuts[:, cut - 1], steps])
+    centre, precision = np.zeros_like(start), np.full_like(start, _LOOSE**-2)
+    centre[:, 0], precision[:, 0] = mean, sd**-2
+    precision[:, 1] = (2 * _LOOSE) ** -2
+    return start.ravel(), centre.ravel(), precision.ravel()
+
+
+def _at_the_cut(point: Floats, people: NDArray[np.bool_], levels: int, cut: int) -> Floats:
+    """Return sensitivities, specificities and the prevalence where half of people's calls are unsafe."""
+    discrimination, cuts = _cuts(point, (len(people), levels), cut)
+    unsafe = cuts[:, cut - 1]
+
+    def excess(t: float) -> float:
+        return float(special.ndtr(unsafe - discrimination * t)[people].mean()) - 0.5
+
+    low, high = float(_NODES[0]), float(_NODES[-1])
+    limit = low if excess(low) <= 0 else high if excess(high) >= 0 else float(optimize.brentq(excess, low, high))
+    prevalence = float(special.ndtr(limit))
+    inside = (_INSIDE + 1) / 2
+    called = [
+        _PARTS / 2 @ special.ndtr(unsafe - discrimination * quality[:, None])
+        for quality in (special.ndtri(inside * prevalence), -special.ndtri(inside * (1 - prevalence)))
+    ]
+    return np.concatenate([called[0], 1 - called[1], [prevalence]])
