@@ -1,4 +1,4 @@
-"""How often each rater is right where nobody is right by definition: latent-truth models of several raters.
+"""How often each rater is right where no rater is right by definition: latent-truth models of several raters.
 
 A reply has a truth x that no rater sees; given x, raters err independently of each other:
 
@@ -27,6 +27,8 @@ from scipy import optimize, sparse, special
 
 from mindgauge.stats.bootstrap import types
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.jackknife import effective
+from mindgauge.stats.proportion import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,16 +39,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Model = Callable[[Floats], "_Truths"]
 
-FEWEST, FEWEST_UNSAFE, FEWEST_SHARED = 10, 5, 10
-"""Clusters, unsafe replies (expected), and replies that two raters share, from which anything is said."""
+FEWEST, FEWEST_REPLIES, FEWEST_SHARED = 10, 5, 10
+"""Clusters, replies that are unsafe and that are safe, and replies that two raters share, from which anything is said."""
+COPIED = "two raters agree so much more than the others that the model takes them for the truth, as where one copied the other"
 _NODES = np.linspace(-5, 5, 61)
 _WEIGHTS = -0.5 * _NODES**2 - special.logsumexp(-0.5 * _NODES**2)
 _INSIDE, _PARTS = np.polynomial.legendre.leggauss(48)
-_STEP = 1e-4
+_STEP, _SETTLED = 1e-4, 1e-4
+"""Of slopes, and the slope per reply at which the search has settled."""
 _LEAST = 1e-12
 """Of a level: what is rarer has no slope that a computer can write."""
-_AGREED = 0.5, 1.0
-"""Prior mean and SD of log a: raters of an ICC of .28 to .98 within two SD."""
+_AGREED, _COPIED = (1.3, 1.0), 15.0
+"""Prior mean and SD of arsinh a, which may be negative: a rater may turn the scale round; and a beyond which nothing errs."""
 _LOOSE = 1.5
 """Prior SD of the logits of error rates, and of the logs of steps between cut points."""
 
@@ -54,7 +58,7 @@ _LOOSE = 1.5
 class Raters(NamedTuple):
     """`sensitivity` and `specificity` of each rater at the unsafe cut, and the `prevalence` of unsafe replies.
 
-    Where nothing can be said, `undefined` says why, and the lists are empty.
+    Where nothing can be said, `undefined` says why, and the lists are empty; so does that of a single rater.
     """
 
     sensitivity: list[Interval]
@@ -99,7 +103,7 @@ class _Fit(NamedTuple):
     posterior: Floats
     """Shape (kinds, Q)."""
     kind: Codes
-    converged: bool
+    settled: bool
 
 
 def raters(
@@ -115,35 +119,45 @@ def raters(
         ordered: whether levels have an order; if not, the truth is one of two classes.
         level: of confidence.
     """
-    reason = _hindrance(ratings, cluster, people, cut)
+    kept, lone = _linked(ratings)
+    clusters = np.unique(cluster, return_inverse=True)[1]
+    worth = effective(np.bincount(clusters).astype(float))
+    reason = lone if kept.sum() < 3 or (kept & people).sum() < 2 else _hindrance(ratings[:, kept & people, :cut], worth)
     if reason:
         return Raters([], [], Interval(None), reason)
+    ratings, own = ratings[:, kept], people[kept]
     if ordered:
         fit = _fit(ratings, _quality(ratings.shape[1:], cut), *_quality_start(ratings, cut))
     else:
-        ratings = np.stack([ratings[:, :, cut:].sum(axis=2), ratings[:, :, :cut].sum(axis=2)], axis=2)
+        ratings, cut = np.stack([ratings[:, :, :cut].sum(axis=2), ratings[:, :, cut:].sum(axis=2)], axis=2), 1
         fit = _fit(ratings, _classes(ratings.shape[1], 2), *_classes_start(ratings))
-    if not fit.converged:
-        return Raters([], [], Interval(None), "the fit did not settle")
 
     def logits(point: Floats) -> Floats:
-        shares = _at_the_cut(point, people, ratings.shape[2], cut) if ordered else _of_two(point, ratings.shape[1])
+        shares = _at_the_cut(point, own, ratings.shape[2], cut) if ordered else _of_two(point, len(own))
         return np.asarray(special.logit(np.clip(shares, _LEAST, 1 - _LEAST)))
 
     values = logits(fit.point)
-    if special.expit(values[-1]) * len(ratings) < FEWEST_UNSAFE:
-        return Raters([], [], Interval(None), f"fewer than {FEWEST_UNSAFE} replies are unsafe to people")
-    clusters = np.unique(cluster, return_inverse=True)[1]
-    counts = sparse.csr_array((np.ones(len(cluster)), (clusters, fit.kind)))
-    number = int(clusters.max()) + 1
-    sums = counts @ fit.scores[: counts.shape[1]]
+    prevalence = float(special.expit(values[-1]))
+    reasons = {
+        "the search for the best fit did not settle": not fit.settled,
+        COPIED: ordered and np.abs(_cuts(fit.point, ratings.shape[1:], cut)[0]).max() > _COPIED,
+        f"by the model fewer than {FEWEST_REPLIES} replies are unsafe, or safe": min(prevalence, 1 - prevalence) * len(ratings) < FEWEST_REPLIES,
+    }  # fmt: skip
+    if any(reasons.values()):
+        return Raters([], [], Interval(None), next(reason for reason, holds in reasons.items() if holds))
+    sums = sparse.csr_array((np.ones(len(cluster)), (clusters, fit.kind))) @ fit.scores
     sums -= sums.mean(axis=0)
-    slopes = _slopes(logits, fit.point) @ np.linalg.inv(fit.information)
-    errors = np.sqrt(np.square(slopes @ sums.T).sum(axis=1) * number / (number - 1))
-    reach = float(special.stdtrit(number - 1, (1 + level) / 2)) * errors
+    errors = np.linalg.norm(_slopes(logits, fit.point) @ np.linalg.solve(fit.information, sums.T), axis=1)
+    reach = float(special.stdtrit(worth - 1, (1 + level) / 2)) * math.sqrt(len(sums) / (len(sums) - 1)) * errors
     bounds = [Interval(*map(float, special.expit([v, v - r, v + r]))) for v, r in zip(values, reach, strict=True)]
-    half = ratings.shape[1]
-    return Raters(bounds[:half], bounds[half : 2 * half], bounds[-1])
+    sensitivity, specificity = ([Interval(None, undefined=lone)] * len(people) for _ in range(2))
+    share_called = ratings[:, :, :cut].sum(axis=(0, 2)) / ratings.sum(axis=(0, 2))
+    for i, place in enumerate(np.flatnonzero(kept)):
+        sensitivity[place], specificity[place] = bounds[i], bounds[len(own) + i]
+        if share_called[i] in (0, 1):  # a rater who calls all alike has no error that a model could see
+            sensitivity[place] = share(share_called[i], prevalence * worth)
+            specificity[place] = share(1 - share_called[i], (1 - prevalence) * worth)
+    return Raters(sensitivity, specificity, bounds[-1])
 
 
 def classes(ratings: Floats, prior: float = 1.0) -> ErrorRates:
@@ -168,52 +182,59 @@ def graded_responses(ratings: Floats, cut: int = 1, prior: float = 1.0) -> Grade
     return GradedResponses(*_cuts(fit.point, ratings.shape[1:], cut))
 
 
-def _hindrance(ratings: Floats, cluster: Codes, people: NDArray[np.bool_], cut: int) -> str:
-    rated = ratings.sum(axis=2) > 0
-    shared = (rated.T.astype(float) @ rated) >= FEWEST_SHARED
-    np.fill_diagonal(shared, val=False)
-    triangles = np.diag(np.linalg.matrix_power(shared.astype(int), 3)) > 0
-    called = (ratings[:, :, :cut].sum(axis=(0, 2)) > 0)[people].sum()
-    clusters = len(np.unique(cluster))
-    if len(people) < 3:
-        return f"it takes three raters, here are {len(people)}: with fewer, nothing says which of them errs"
-    if not triangles.all():
-        return f"it takes three raters of whom each two rated {FEWEST_SHARED} of the same replies: with fewer, nothing says which of them errs"
-    if called < min(2, people.sum()):
-        return "too few people call anything unsafe"
-    return "" if clusters >= FEWEST else f"{clusters} conversations, at least {FEWEST} are needed"
+def _hindrance(unsafe_calls: Floats, worth: float) -> str:
+    """Say why people's unsafe calls, shape (n, people, levels), are too few, or conversations are."""
+    if (unsafe_calls.sum(axis=(0, 2)) > 0).sum() < 2:
+        return "fewer than two people call any reply unsafe"
+    if worth < FEWEST:
+        return f"the replies are worth {math.floor(worth)} equally large conversations, at least {FEWEST} are needed"
+    return ""
+
+
+def _linked(ratings: Floats) -> tuple[NDArray[np.bool_], str]:
+    """Return who of the raters shares replies with two who share some, too, and what is to be said of the others.
+
+    Of two raters one sees how often they differ, and not who errs; of three, each two beside the third say so.
+    """
+    rated = (ratings.sum(axis=2) > 0).astype(float)
+    shared = (rated.T @ rated >= FEWEST_SHARED).astype(float)
+    np.fill_diagonal(shared, 0)
+    triangle = np.diag(shared @ shared @ shared) > 0
+    return triangle, (
+        f"it takes three raters of whom each two rated {FEWEST_SHARED} of the same replies: with fewer, nothing says who errs"
+    )
 
 
 def _fit(ratings: Floats, model: Model, start: Floats, centre: Floats, precision: Floats) -> _Fit:
     """Find the peak of the likelihood with a normal prior around a centre."""
     table = types(sparse.csr_array(ratings.reshape(len(ratings), -1)))
-    flat = table.rows.toarray()
+    flat, shape = table.rows.toarray(), ratings.shape[1:]
 
-    def scored(point: Floats) -> tuple[Floats, Floats, Floats]:
-        truths = model(point)
+    def posterior(truths: _Truths) -> tuple[Floats, Floats]:
         joint = truths.shares + flat @ truths.levels.reshape(len(truths.shares), -1).T
         total = special.logsumexp(joint, axis=1)
-        posterior = np.exp(joint - total[:, None])
-        slopes = posterior @ truths.level_slopes.reshape(len(truths.shares), -1)
-        slopes = slopes.reshape(len(flat), *truths.level_slopes.shape[1:])
-        own = (slopes * flat.reshape(len(flat), *ratings.shape[1:], 1)).sum(axis=2)
-        return total, np.hstack([posterior @ truths.share_slopes, own.reshape(len(flat), -1)]), posterior
-
-    def slope(point: Floats) -> Floats:
-        return np.asarray(precision * (point - centre) - table.counts @ scored(point)[1])
+        return total, np.exp(joint - total[:, None])
 
     def loss(point: Floats) -> tuple[float, Floats]:
-        total, scores, _ = scored(point)
-        off = point - centre
-        return float(precision @ off**2 / 2 - table.counts @ total), precision * off - table.counts @ scores
+        truths, off = model(point), point - centre
+        total, given = posterior(truths)
+        weighted = given * table.counts[:, None]
+        expected = (weighted.T @ flat).reshape(-1, *shape)
+        own = np.einsum("qjl,qjlp->jp", expected, truths.level_slopes).ravel()
+        slope = np.concatenate([weighted.sum(axis=0) @ truths.share_slopes, own])
+        return float(precision @ off**2 / 2 - table.counts @ total), precision * off - slope
 
     found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 3000, "ftol": 1e-13, "gtol": 1e-6})  # fmt: skip
     point = np.asarray(found.x)
-    information = _slopes(slope, point)
+    information = _slopes(lambda near: loss(near)[1], point)
     information = (information + information.T) / 2
-    _, scores, posterior = scored(point)
-    settled = bool(np.abs(found.jac).max() < 1e-4 * len(ratings)) and bool(np.linalg.eigvalsh(information)[0] > 0)
-    return _Fit(point, information, scores, posterior, table.kind, settled)
+    truths = model(point)
+    given = posterior(truths)[1]
+    slopes = (given @ truths.level_slopes.reshape(len(truths.shares), -1)).reshape(len(flat), *shape, -1)
+    own = (slopes * flat.reshape(len(flat), *shape, 1)).sum(axis=2)
+    scores = np.hstack([given @ truths.share_slopes, own.reshape(len(flat), -1)])
+    settled = bool(np.abs(found.jac).max() < _SETTLED * len(ratings)) and bool(np.linalg.eigvalsh(information)[0] > 0)
+    return _Fit(point, information, scores, given, table.kind, settled)
 
 
 def _slopes(function: Callable[[Floats], Floats], point: Floats) -> Floats:
@@ -256,22 +277,22 @@ def _classes_start(ratings: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _of_two(point: Floats, j: int) -> Floats:
-    """Return sensitivities, specificities and the prevalence of two classes, of which the second is unsafe."""
+    """Return sensitivities, specificities and the prevalence of two classes, of which the first is unsafe."""
     truths = _classes(j, 2)(point)
-    return np.exp(np.concatenate([truths.levels[1, :, 1], truths.levels[0, :, 0], truths.shares[1:]]))
+    return np.exp(np.concatenate([truths.levels[0, :, 0], truths.levels[1, :, 1], truths.shares[:1]]))
 
 
 # -- quality ----------------------------------------------------------------------------------------------------------
 
 
 def _cuts(point: Floats, shape: tuple[int, ...], cut: int) -> tuple[Floats, Floats]:
-    """Return discriminations and cut points: parameters are log a, the unsafe cut, and logs of steps from it outwards."""
+    """Return discriminations and cut points: parameters are arsinh a, the unsafe cut, and logs of steps from it outwards."""
     parameters = point.reshape(shape)
     steps = np.exp(parameters[:, 2:])
     middle = parameters[:, 1:2]
     below = middle - steps[:, : cut - 1][:, ::-1].cumsum(axis=1)[:, ::-1]
     above = middle + steps[:, cut - 1 :].cumsum(axis=1)
-    return np.exp(parameters[:, 0]), np.concatenate([below, middle, above], axis=1)
+    return np.sinh(parameters[:, 0]), np.concatenate([below, middle, above], axis=1)
 
 
 def _quality(shape: tuple[int, ...], cut: int) -> Model:
@@ -284,14 +305,14 @@ def _quality(shape: tuple[int, ...], cut: int) -> Model:
     def model(point: Floats) -> _Truths:
         discrimination, cuts = _cuts(point, shape, cut)
         reach = discrimination[:, None] * _NODES[:, None, None]
+        turn = np.hypot(1, discrimination)[:, None] * _NODES[:, None, None]
         at_most = cuts - reach
         density = np.exp(-0.5 * at_most**2) / math.sqrt(2 * math.pi)
         by_step = density[..., None] * moved * np.exp(point.reshape(shape)[:, None, 2:])
-        slopes = np.concatenate([(-density * reach)[..., None], density[..., None], by_step], axis=3)
-        share = np.diff(special.ndtr(at_most), prepend=0, append=1, axis=2)
-        share = np.maximum(share, _LEAST)
-        slopes = np.diff(slopes, prepend=0, append=0, axis=2) / share[..., None]
-        return _Truths(_WEIGHTS, np.zeros((len(_NODES), 0)), np.log(share), slopes)
+        slopes = np.concatenate([(-density * turn)[..., None], density[..., None], by_step], axis=3)
+        chance = np.maximum(np.diff(special.ndtr(at_most), prepend=0, append=1, axis=2), _LEAST)
+        slopes = np.diff(slopes, prepend=0, append=0, axis=2) / chance[..., None]
+        return _Truths(_WEIGHTS, np.zeros((len(_NODES), 0)), np.log(chance), slopes)
 
     return model
 
@@ -300,7 +321,7 @@ def _quality_start(ratings: Floats, cut: int) -> tuple[Floats, Floats, Floats]:
     """Return the point that each rater's own shares give, and the centre and the precision of the prior."""
     counts = ratings.sum(axis=0) + 0.5
     mean, sd = _AGREED
-    cuts = special.ndtri(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))[:, :-1] * math.hypot(1, math.exp(mean))  # fmt: skip
+    cuts = special.ndtri(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))[:, :-1] * math.cosh(mean)  # fmt: skip
     steps = np.log(np.maximum(np.diff(cuts, axis=1), 0.05))
     start = np.column_stack([np.full(len(counts), mean), cuts[:, cut - 1], steps])
     centre, precision = np.zeros_like(start), np.full_like(start, _LOOSE**-2)
