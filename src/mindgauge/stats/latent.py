@@ -14,7 +14,7 @@ so in half of the cases: x < t with Σ_j Φ(c_ju - a_j t) = J / 2 over people j,
 
 Both are fitted by the marginal likelihood (Bock and Aitkin 1981) with slopes by Fisher's identity, and with a weak prior,
 without which a rater who never errs has no maximum. Errors are the sandwich's over clusters (White 1982; Liang and Zeger
-1986); intervals are made on the logit scale with Student's t.
+1986), or the information's where these are larger; intervals are made on the logit scale with Student's t.
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ def raters(
         level: of confidence.
     """
     kept, lone = _linked(ratings)
+    rated = ratings[:, kept].any(axis=(1, 2))
+    ratings, cluster = ratings[rated], cluster[rated]
     clusters = np.unique(cluster, return_inverse=True)[1]
     worth = effective(np.bincount(clusters).astype(float))
     reason = lone if kept.sum() < 3 or (kept & people).sum() < 2 else _hindrance(ratings[:, kept & people, :cut], worth)
@@ -147,8 +149,13 @@ def raters(
         return Raters([], [], Interval(None), next(reason for reason, holds in reasons.items() if holds))
     sums = sparse.csr_array((np.ones(len(cluster)), (clusters, fit.kind))) @ fit.scores
     sums -= sums.mean(axis=0)
-    errors = np.linalg.norm(_slopes(logits, fit.point) @ np.linalg.solve(fit.information, sums.T), axis=1)
-    reach = float(special.stdtrit(worth - 1, (1 + level) / 2)) * math.sqrt(len(sums) / (len(sums) - 1)) * errors
+    slopes = _slopes(logits, fit.point)
+    lever = np.linalg.solve(fit.information, slopes.T)
+    squares = np.square(sums @ lever).sum(axis=0) * len(sums) / (len(sums) - 1)
+    # At an end, where a rater misses nothing, the sandwich sees no error; then the curvature of the fit counts.
+    reach = float(special.stdtrit(worth - 1, (1 + level) / 2)) * np.sqrt(
+        np.maximum(squares, (slopes.T * lever).sum(axis=0))
+    )
     bounds = [Interval(*map(float, special.expit([v, v - r, v + r]))) for v, r in zip(values, reach, strict=True)]
     sensitivity, specificity = ([Interval(None, undefined=lone)] * len(people) for _ in range(2))
     share_called = ratings[:, :, :cut].sum(axis=(0, 2)) / ratings.sum(axis=(0, 2))
@@ -286,13 +293,14 @@ def _of_two(point: Floats, j: int) -> Floats:
 
 
 def _cuts(point: Floats, shape: tuple[int, ...], cut: int) -> tuple[Floats, Floats]:
-    """Return discriminations and cut points: parameters are arsinh a, the unsafe cut, and logs of steps from it outwards."""
+    """Return discriminations and cut points: parameters are arsinh a and, over √(1 + a²), the unsafe cut and logs of steps from it."""
     parameters = point.reshape(shape)
     steps = np.exp(parameters[:, 2:])
     middle = parameters[:, 1:2]
     below = middle - steps[:, : cut - 1][:, ::-1].cumsum(axis=1)[:, ::-1]
     above = middle + steps[:, cut - 1 :].cumsum(axis=1)
-    return np.sinh(parameters[:, 0]), np.concatenate([below, middle, above], axis=1)
+    marginal = np.concatenate([below, middle, above], axis=1)
+    return np.sinh(parameters[:, 0]), np.cosh(parameters[:, :1]) * marginal
 
 
 def _quality(shape: tuple[int, ...], cut: int) -> Model:
@@ -305,11 +313,12 @@ def _quality(shape: tuple[int, ...], cut: int) -> Model:
     def model(point: Floats) -> _Truths:
         discrimination, cuts = _cuts(point, shape, cut)
         reach = discrimination[:, None] * _NODES[:, None, None]
-        turn = np.hypot(1, discrimination)[:, None] * _NODES[:, None, None]
+        spread = np.hypot(1, discrimination)[:, None]
+        turn = spread * _NODES[:, None, None] - cuts * (discrimination[:, None] / spread)
         at_most = cuts - reach
         density = np.exp(-0.5 * at_most**2) / math.sqrt(2 * math.pi)
-        by_step = density[..., None] * moved * np.exp(point.reshape(shape)[:, None, 2:])
-        slopes = np.concatenate([(-density * turn)[..., None], density[..., None], by_step], axis=3)
+        by_step = (density * spread)[..., None] * moved * np.exp(point.reshape(shape)[:, None, 2:])
+        slopes = np.concatenate([(-density * turn)[..., None], (density * spread)[..., None], by_step], axis=3)
         chance = np.maximum(np.diff(special.ndtr(at_most), prepend=0, append=1, axis=2), _LEAST)
         slopes = np.diff(slopes, prepend=0, append=0, axis=2) / chance[..., None]
         return _Truths(_WEIGHTS, np.zeros((len(_NODES), 0)), np.log(chance), slopes)
@@ -321,7 +330,7 @@ def _quality_start(ratings: Floats, cut: int) -> tuple[Floats, Floats, Floats]:
     """Return the point that each rater's own shares give, and the centre and the precision of the prior."""
     counts = ratings.sum(axis=0) + 0.5
     mean, sd = _AGREED
-    cuts = special.ndtri(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))[:, :-1] * math.cosh(mean)  # fmt: skip
+    cuts = special.ndtri(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))[:, :-1]  # fmt: skip
     steps = np.log(np.maximum(np.diff(cuts, axis=1), 0.05))
     start = np.column_stack([np.full(len(counts), mean), cuts[:, cut - 1], steps])
     centre, precision = np.zeros_like(start), np.full_like(start, _LOOSE**-2)
