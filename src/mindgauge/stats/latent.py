@@ -49,7 +49,7 @@ _STEP, _SETTLED = 1e-4, 1e-4
 """Of slopes, and the slope per reply at which the search has settled."""
 _LEAST = 1e-12
 """Of a level: what is rarer has no slope that a computer can write."""
-_AGREED, _COPIED = (1.3, 1.0), 15.0
+_AGREED, _COPIED = (1.6, 1.5), 15.0
 """Prior mean and SD of arsinh a, which may be negative: a rater may turn the scale round; and a beyond which nothing errs."""
 _LOOSE = 1.5
 """Prior SD of the logits of error rates, and of the logs of steps between cut points."""
