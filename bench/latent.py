@@ -59,7 +59,7 @@ def alike(random: np.random.Generator, conversations: int) -> Floats:
 
 
 def tabled(random: np.random.Generator, level: NDArray[np.intp]) -> Floats:
-    ratings = (level[:, :, None] == np.arange(5)).astype(float)
+    ratings = np.asarray(level[:, :, None] == np.arange(5), dtype=float)
     ratings[random.random(level.shape) < MISSING] = 0
     return ratings
 
@@ -101,7 +101,9 @@ def main() -> None:
     print("| replies | ratings | model | nothing said | sensitivity off by: people | judge | held: people's sensitivity | judge's sensitivity | specificity | prevalence |")  # fmt: skip
     print("| --- " * 10 + "|")
     for conversations in (30, 80):
-        cells = [(world.name, world, True) for world in WORLDS] + [(WORLDS[0].name, WORLDS[0], False)]
+        cells: list[tuple[str, World | None, bool]] = [(world.name, world, True) for world in WORLDS] + [
+            (WORLDS[0].name, WORLDS[0], False)
+        ]
         cells += [("classes", None, False), ("classes", None, True)]
         for name, world, ordered in cells:
             random = np.random.default_rng(7)

@@ -51,6 +51,8 @@ _LEAST = 1e-12
 """Of a level: what is rarer has no slope that a computer can write."""
 _AGREED, _COPIED = (1.6, 1.5), 15.0
 """Prior mean and SD of arsinh a, which may be negative: a rater may turn the scale round; and a beyond which nothing errs."""
+_ROUNDS, _TRACE = 30, 0.01
+"""Of EM, which keeps near the majority where the likelihood has several peaks; and what is added to each count there."""
 _LOOSE = 1.5
 """Prior SD of the logits of error rates, and of the logs of steps between cut points."""
 
@@ -156,7 +158,7 @@ def raters(
     reach = float(special.stdtrit(worth - 1, (1 + level) / 2)) * np.sqrt(
         np.maximum(squares, (slopes.T * lever).sum(axis=0))
     )
-    bounds = [Interval(*map(float, special.expit([v, v - r, v + r]))) for v, r in zip(values, reach, strict=True)]
+    bounds = [Interval(*special.expit([v, v - r, v + r]).tolist()) for v, r in zip(values, reach, strict=True)]
     sensitivity, specificity = ([Interval(None, undefined=lone)] * len(people) for _ in range(2))
     share_called = ratings[:, :, :cut].sum(axis=(0, 2)) / ratings.sum(axis=(0, 2))
     for i, place in enumerate(np.flatnonzero(kept)):
@@ -215,7 +217,7 @@ def _linked(ratings: Floats) -> tuple[NDArray[np.bool_], str]:
 def _fit(ratings: Floats, model: Model, start: Floats, centre: Floats, precision: Floats) -> _Fit:
     """Find the peak of the likelihood with a normal prior around a centre."""
     table = types(sparse.csr_array(ratings.reshape(len(ratings), -1)))
-    flat, shape = table.rows.toarray(), ratings.shape[1:]
+    flat, shape = sparse.csr_array(table.rows).toarray(), ratings.shape[1:]
 
     def posterior(truths: _Truths) -> tuple[Floats, Floats]:
         joint = truths.shares + flat @ truths.levels.reshape(len(truths.shares), -1).T
@@ -270,12 +272,14 @@ def _classes(j: int, k: int) -> Model:
 
 
 def _classes_start(ratings: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the point that the majority gives, and the centre and the precision of the prior."""
+    """Return the point to which some rounds of EM lead from the majority, and the centre and the precision of the prior."""
     _, j, k = ratings.shape
     votes = ratings.sum(axis=1)
-    majority = votes / votes.sum(axis=1, keepdims=True)
-    errors = np.einsum("nq,njl->jql", majority, ratings) + 0.5
-    shares = majority.sum(axis=0) + 0.5
+    posterior = votes / votes.sum(axis=1, keepdims=True)
+    for _ in range(_ROUNDS):
+        errors, shares = np.einsum("nq,njl->jql", posterior, ratings) + _TRACE, posterior.sum(axis=0) + _TRACE
+        rates = np.log(errors / errors.sum(axis=2, keepdims=True))
+        posterior = special.softmax(np.log(shares) + np.einsum("njl,jql->nq", ratings, rates), axis=1)
     start = np.concatenate([np.log(shares[1:] / shares[0]), np.log(errors[:, :, 1:] / errors[:, :, :1]).ravel()])
     right = np.tile(special.logit(0.75) * (np.eye(k)[:, 1:] - np.eye(k)[:, :1]), (j, 1, 1))
     centre = np.concatenate([np.zeros(k - 1), right.ravel()])
@@ -286,7 +290,7 @@ def _classes_start(ratings: Floats) -> tuple[Floats, Floats, Floats]:
 def _of_two(point: Floats, j: int) -> Floats:
     """Return sensitivities, specificities and the prevalence of two classes, of which the first is unsafe."""
     truths = _classes(j, 2)(point)
-    return np.exp(np.concatenate([truths.levels[0, :, 0], truths.levels[1, :, 1], truths.shares[:1]]))
+    return np.asarray(np.exp(np.concatenate([truths.levels[0, :, 0], truths.levels[1, :, 1], truths.shares[:1]])))
 
 
 # -- quality ----------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def latent_truth(
         own = judge_rows.filter(pl.col("number").is_not_null(), pl.col("subject").is_in(first["subject"].implode()))
         own = own.sort("run", maintain_order=True).unique("subject", keep="first", maintain_order=True)
         names += [judge_rows["rater"][0]]
-        rows = pl.concat([rows, own.select("subject", "cluster", "rater", "number").cast(dict(rows.schema))])
+        rows = pl.concat([rows, own.select("subject", "cluster", "rater", "number").cast(rows.schema)])
     reasons = {
         "replies were drawn with unequal probabilities": drawn.is_drawn(first),
         f"people rated a selection that depends on a judge ({selected})": bool(selected),
