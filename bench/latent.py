@@ -77,7 +77,7 @@ def graded(random: np.random.Generator, world: World, conversations: int) -> tup
     truth = np.array([*unsafe @ calls, *safe @ (1 - calls), special.ndtr(limit)])
     quality = alike(random, conversations)
     level = np.column_stack(
-        [np.searchsorted(c, a * quality + alike(random, conversations)) for a, c in zip(slope, cuts)]
+        [np.searchsorted(c, a * quality + alike(random, conversations)) for a, c in zip(slope, cuts, strict=True)]
     )
     if world.missed:
         missed = (quality < limit) & (level[:, 3] <= 1) & (random.random(len(quality)) < world.missed)
@@ -101,9 +101,8 @@ def main() -> None:
     print("| replies | ratings | model | nothing said | sensitivity off by: people | judge | held: people's sensitivity | judge's sensitivity | specificity | prevalence |")  # fmt: skip
     print("| --- " * 10 + "|")
     for conversations in (30, 80):
-        cells: list[tuple[str, World | None, bool]] = [(world.name, world, True) for world in WORLDS] + [
-            (WORLDS[0].name, WORLDS[0], False)
-        ]
+        cells: list[tuple[str, World | None, bool]] = [(WORLDS[0].name, WORLDS[0], False)]
+        cells += [(world.name, world, True) for world in WORLDS]
         cells += [("classes", None, False), ("classes", None, True)]
         for name, world, ordered in cells:
             random = np.random.default_rng(7)

@@ -57,7 +57,7 @@ _LOOSE = 1.5
 """Prior SD of the logits of error rates, and of the logs of steps between cut points."""
 
 
-class Raters(NamedTuple):
+class LatentErrors(NamedTuple):
     """`sensitivity` and `specificity` of each rater at the unsafe cut, and the `prevalence` of unsafe replies.
 
     Where nothing can be said, `undefined` says why, and the lists are empty; so does that of a single rater.
@@ -110,7 +110,7 @@ class _Fit(NamedTuple):
 
 def raters(
     ratings: Floats, cluster: Codes, people: NDArray[np.bool_], cut: int, *, ordered: bool = True, level: float = 0.95
-) -> Raters:
+) -> LatentErrors:
     """Estimate how much of what is unsafe each rater calls so, and how much of what is safe.
 
     Args:
@@ -121,15 +121,19 @@ def raters(
         ordered: whether levels have an order; if not, the truth is one of two classes.
         level: of confidence.
     """
-    kept, lone = _linked(ratings)
-    rated = ratings[:, kept].any(axis=(1, 2))
+    linked, lone = _linked(ratings)
+    rated = ratings[:, linked].any(axis=(1, 2))
     ratings, cluster = ratings[rated], cluster[rated]
     clusters = np.unique(cluster, return_inverse=True)[1]
     worth = effective(np.bincount(clusters).astype(float))
-    reason = lone if kept.sum() < 3 or (kept & people).sum() < 2 else _hindrance(ratings[:, kept & people, :cut], worth)
+    reason = (
+        lone
+        if linked.sum() < 3 or (linked & people).sum() < 2
+        else _hindrance(ratings[:, linked & people, :cut], worth)
+    )
     if reason:
-        return Raters([], [], Interval(None), reason)
-    ratings, own = ratings[:, kept], people[kept]
+        return LatentErrors([], [], Interval(None), reason)
+    ratings, own = ratings[:, linked], people[linked]
     if ordered:
         fit = _fit(ratings, _quality(ratings.shape[1:], cut), *_quality_start(ratings, cut))
     else:
@@ -148,7 +152,7 @@ def raters(
         f"by the model fewer than {FEWEST_REPLIES} replies are unsafe, or safe": min(prevalence, 1 - prevalence) * len(ratings) < FEWEST_REPLIES,
     }  # fmt: skip
     if any(reasons.values()):
-        return Raters([], [], Interval(None), next(reason for reason, holds in reasons.items() if holds))
+        return LatentErrors([], [], Interval(None), next(reason for reason, holds in reasons.items() if holds))
     sums = sparse.csr_array((np.ones(len(cluster)), (clusters, fit.kind))) @ fit.scores
     sums -= sums.mean(axis=0)
     slopes = _slopes(logits, fit.point)
@@ -161,12 +165,12 @@ def raters(
     bounds = [Interval(*special.expit([v, v - r, v + r]).tolist()) for v, r in zip(values, reach, strict=True)]
     sensitivity, specificity = ([Interval(None, undefined=lone)] * len(people) for _ in range(2))
     share_called = ratings[:, :, :cut].sum(axis=(0, 2)) / ratings.sum(axis=(0, 2))
-    for i, place in enumerate(np.flatnonzero(kept)):
+    for i, place in enumerate(np.flatnonzero(linked)):
         sensitivity[place], specificity[place] = bounds[i], bounds[len(own) + i]
         if share_called[i] in (0, 1):  # a rater who calls all alike has no error that a model could see
             sensitivity[place] = share(share_called[i], prevalence * worth)
             specificity[place] = share(1 - share_called[i], (1 - prevalence) * worth)
-    return Raters(sensitivity, specificity, bounds[-1])
+    return LatentErrors(sensitivity, specificity, bounds[-1])
 
 
 def classes(ratings: Floats, prior: float = 1.0) -> ErrorRates:
@@ -225,25 +229,25 @@ def _fit(ratings: Floats, model: Model, start: Floats, centre: Floats, precision
         return total, np.exp(joint - total[:, None])
 
     def loss(point: Floats) -> tuple[float, Floats]:
-        truths, off = model(point), point - centre
-        total, given = posterior(truths)
-        weighted = given * table.counts[:, None]
+        truths, deviation = model(point), point - centre
+        total, chances = posterior(truths)
+        weighted = chances * table.counts[:, None]
         expected = (weighted.T @ flat).reshape(-1, *shape)
         own = np.einsum("qjl,qjlp->jp", expected, truths.level_slopes).ravel()
         slope = np.concatenate([weighted.sum(axis=0) @ truths.share_slopes, own])
-        return float(precision @ off**2 / 2 - table.counts @ total), precision * off - slope
+        return float(precision @ deviation**2 / 2 - table.counts @ total), precision * deviation - slope
 
-    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 3000, "ftol": 1e-13, "gtol": 1e-6})  # fmt: skip
-    point = np.asarray(found.x)
+    search = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 3000, "ftol": 1e-13, "gtol": 1e-6})  # fmt: skip
+    point = np.asarray(search.x)
     information = _slopes(lambda near: loss(near)[1], point)
     information = (information + information.T) / 2
     truths = model(point)
-    given = posterior(truths)[1]
-    slopes = (given @ truths.level_slopes.reshape(len(truths.shares), -1)).reshape(len(flat), *shape, -1)
+    chances = posterior(truths)[1]
+    slopes = (chances @ truths.level_slopes.reshape(len(truths.shares), -1)).reshape(len(flat), *shape, -1)
     own = (slopes * flat.reshape(len(flat), *shape, 1)).sum(axis=2)
-    scores = np.hstack([given @ truths.share_slopes, own.reshape(len(flat), -1)])
-    settled = bool(np.abs(found.jac).max() < _SETTLED * len(ratings)) and bool(np.linalg.eigvalsh(information)[0] > 0)
-    return _Fit(point, information, scores, given, table.kind, settled)
+    scores = np.hstack([chances @ truths.share_slopes, own.reshape(len(flat), -1)])
+    settled = bool(np.abs(search.jac).max() < _SETTLED * len(ratings)) and bool(np.linalg.eigvalsh(information)[0] > 0)
+    return _Fit(point, information, scores, chances, table.kind, settled)
 
 
 def _slopes(function: Callable[[Floats], Floats], point: Floats) -> Floats:
@@ -301,9 +305,9 @@ def _cuts(point: Floats, shape: tuple[int, ...], cut: int) -> tuple[Floats, Floa
     parameters = point.reshape(shape)
     steps = np.exp(parameters[:, 2:])
     middle = parameters[:, 1:2]
-    below = middle - steps[:, : cut - 1][:, ::-1].cumsum(axis=1)[:, ::-1]
-    above = middle + steps[:, cut - 1 :].cumsum(axis=1)
-    marginal = np.concatenate([below, middle, above], axis=1)
+    worse = middle - steps[:, : cut - 1][:, ::-1].cumsum(axis=1)[:, ::-1]
+    better = middle + steps[:, cut - 1 :].cumsum(axis=1)
+    marginal = np.concatenate([worse, middle, better], axis=1)
     return np.sinh(parameters[:, 0]), np.cosh(parameters[:, :1]) * marginal
 
 
@@ -354,9 +358,9 @@ def _at_the_cut(point: Floats, people: NDArray[np.bool_], levels: int, cut: int)
     low, high = float(_NODES[0]), float(_NODES[-1])
     limit = low if excess(low) <= 0 else high if excess(high) >= 0 else float(optimize.brentq(excess, low, high))
     prevalence = float(special.ndtr(limit))
-    inside = (_INSIDE + 1) / 2
-    called = [
+    nodes = (_INSIDE + 1) / 2
+    calls = [
         _PARTS / 2 @ special.ndtr(unsafe - discrimination * quality[:, None])
-        for quality in (special.ndtri(inside * prevalence), -special.ndtri(inside * (1 - prevalence)))
+        for quality in (special.ndtri(nodes * prevalence), -special.ndtri(nodes * (1 - prevalence)))
     ]
-    return np.concatenate([called[0], 1 - called[1], [prevalence]])
+    return np.concatenate([calls[0], 1 - calls[1], [prevalence]])

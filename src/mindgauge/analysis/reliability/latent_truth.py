@@ -62,8 +62,8 @@ def _estimated(rows: pl.DataFrame, names: list[str], people: int, scale: ValueSc
     subject, conversation = (
         np.unique(rows[name].to_numpy(), return_inverse=True)[1] for name in ("subject", "cluster")
     )
-    found, code = numbered(rows["rater"])
-    rater = np.array([names.index(name) for name in found], dtype=np.intp)[code]
+    present, code = numbered(rows["rater"])
+    rater = np.array([names.index(name) for name in present], dtype=np.intp)[code]
     ratings = np.zeros((int(subject.max(initial=-1)) + 1, len(names), levels))
     ratings[subject, rater, level] = 1.0
     cluster = np.zeros(len(ratings), dtype=np.intp)
