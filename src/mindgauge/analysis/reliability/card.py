@@ -246,7 +246,7 @@ class GroupShift(msgspec.Struct, frozen=True):
     reason: str
 
 
-class RaterErrors(msgspec.Struct, frozen=True):
+class RaterAccuracy(msgspec.Struct, frozen=True):
     """One rater where no rater is right by definition: the shares of what is unsafe, and of what is safe, that it calls so."""
 
     rater: str
@@ -263,7 +263,7 @@ class LatentTruth(msgspec.Struct, frozen=True):
     of each other. `prevalence` is the share of the n replies that is unsafe. A note says why there is nothing.
     """
 
-    raters: list[RaterErrors]
+    raters: list[RaterAccuracy]
     prevalence: Bound
     n: int
     conversations: int

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.card import Bound, LatentTruth, RaterErrors
+from mindgauge.analysis.reliability.card import Bound, LatentTruth, RaterAccuracy
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.stats import latent
 
@@ -71,7 +71,7 @@ def _estimated(rows: pl.DataFrame, names: list[str], people: int, scale: ValueSc
     estimated = latent.raters(ratings, cluster, np.arange(len(names)) < people, cut, ordered=scale.ordered)
     counts = ratings.sum(axis=(0, 2)).astype(int).tolist()
     errors = [
-        RaterErrors(name, n, Bound(*of_unsafe), Bound(*of_safe))
+        RaterAccuracy(name, n, Bound(*of_unsafe), Bound(*of_safe))
         for name, n, of_unsafe, of_safe in zip(
             names, counts, estimated.sensitivity, estimated.specificity, strict=False
         )
