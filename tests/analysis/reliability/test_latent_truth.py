@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis.reliability.latent_truth import latent_truth
+from mindgauge.analysis.reliability.scale import Unsafe, ValueScale
 from mindgauge.cli import cards as terminal
 from tests.analysis.reliability.conftest import World, made
 
@@ -34,11 +36,18 @@ def test_a_card_has_the_errors_of_the_judge_and_of_each_person_and_no_verdict_us
     assert not any("latent" in text or "by definition" in text for text in [*card.reasons, *card.warnings])
 
 
-def test_a_falling_scale_and_one_with_many_levels_give_the_same_errors() -> None:
-    frame = world().frame()
-    rising = made(frame).cards[0].latent_truth
-    wide = made(frame.with_columns(value=pl.col("value") * 2), scale="1:10").cards[0].latent_truth
-    assert rising is not None and wide is not None
+def test_a_falling_scale_and_one_of_many_levels_give_the_same_errors() -> None:
+    people = ("anna", "bea", "carl")
+    own = world().frame().filter(pl.col("rater_kind") == "person")
+    first = own.select("subject", "cluster", "rater", number=pl.col("value").cast(pl.Float64))
+    levels = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))
+    rising = latent_truth(first, people, levels._replace(unsafe=Unsafe(2.0)))
+    turned = first.with_columns(number=6 - pl.col("number"))
+    falling = latent_truth(turned, people, levels._replace(unsafe=Unsafe(4.0, falling=True)))
+    many = ValueScale(tuple(float(value) for value in range(1, 11)), unsafe=Unsafe(4.0))
+    wide = latent_truth(first.with_columns(number=2 * pl.col("number")), people, many)
+    assert rising is not None and falling is not None and wide is not None
+    assert rising == falling
     for one, other in zip(rising.raters, wide.raters, strict=True):
         assert abs((one.sensitivity.value or 0) - (other.sensitivity.value or 0)) < 0.1
 
