@@ -45,6 +45,7 @@ def test_a_falling_scale_and_one_of_many_levels_give_the_same_errors() -> None:
     turned = first.with_columns(number=6 - pl.col("number"))
     falling = latent_truth(turned, people, levels._replace(unsafe=Unsafe(4.0, falling=True)))
     many = ValueScale(tuple(float(value) for value in range(1, 11)), unsafe=Unsafe(4.0))
+    assert latent_truth(first, [*people, "dora"], levels._replace(unsafe=Unsafe(2.0))) == rising  # she rated nothing
     wide = latent_truth(first.with_columns(number=2 * pl.col("number")), people, many)
     assert rising is not None and falling is not None and wide is not None
     assert rising == falling

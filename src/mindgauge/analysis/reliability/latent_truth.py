@@ -33,14 +33,16 @@ def latent_truth(
 
     Args:
         first: first ratings of each subject by people whose values are their own: subject, cluster, rater, number.
-        raters: these people.
+        raters: these people; who rated nothing here is left out.
         scale: of the values.
         judge_rows: those of a judge, as one more rater; of repeats the first value counts.
         selected: why people rated just these subjects, where that depended on a judge.
     """
     if scale.unsafe is None:
         return None
-    rows, names = first.select("subject", "cluster", "rater", "number"), list(raters)
+    rows, present = first.select("subject", "cluster", "rater", "number"), set(first["rater"].unique())
+    people = [rater for rater in raters if rater in present]
+    names = list(people)
     if judge_rows is not None and judge_rows.height:
         own = judge_rows.filter(pl.col("number").is_not_null(), pl.col("subject").is_in(first["subject"].implode()))
         own = own.sort("run", maintain_order=True).unique("subject", keep="first", maintain_order=True)
@@ -49,12 +51,12 @@ def latent_truth(
     reasons = {
         "replies were drawn with unequal probabilities": drawn.is_drawn(first),
         f"people rated a selection that depends on a judge ({selected})": bool(selected),
-        f"{len(raters)} people: errors are estimated of at most {MOST_RATERS}": len(raters) > MOST_RATERS,
+        f"{len(people)} people: errors are estimated of at most {MOST_RATERS}": len(people) > MOST_RATERS,
     }
     reason = next((text for text, holds in reasons.items() if holds), "")
     if reason:
         return LatentTruth([], Bound(None), rows["subject"].n_unique(), rows["cluster"].n_unique(), note=reason)
-    return _estimated(rows, names, len(raters), scale, scale.unsafe)
+    return _estimated(rows, names, len(people), scale, scale.unsafe)
 
 
 def _estimated(rows: pl.DataFrame, names: list[str], people: int, scale: ValueScale, unsafe: Unsafe) -> LatentTruth:
