@@ -320,8 +320,8 @@ def test_every_table_of_the_cards_is_there(found: Any) -> None:
     assert list(sheets) == [
         "The cards in numbers", "The judges at the unsafe end", "Every estimate", "The judges' error: limits of agreement, and its parts",
         "How wide the intervals are, by what is resampled", "Agreement by system", "Agreement by category", "Contested replies",
-        "As good as one more person?", "The judge in place of each person", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
-        "Who is stricter", "Who diverges, and where", "Severity and difficulty in logits",
+        "As good as one more person?", "The judge in place of each person", "What judge and people find where no rater is right by definition", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
+        "Who is stricter", "Who diverges, and where", "What each person finds where no rater is right by definition", "Severity and difficulty in logits",
     ]  # fmt: skip
     names = {row[2] for row in sheets["Every estimate"]["rows"]}
     assert {

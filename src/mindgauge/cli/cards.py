@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import Cell
 
-ALWAYS = ("cards", "unsafe", "left-out", "bias-at-large", "invariance")
+ALWAYS = ("cards", "unsafe", "left-out", "latent-truth", "bias-at-large", "invariance")
 """The tables of the report that stand before the verdicts; the others follow them."""
 
 

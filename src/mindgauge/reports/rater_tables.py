@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import words
-from mindgauge.records.rounding import decimal
+from mindgauge.records.rounding import NONE, decimal
 from mindgauge.reports.content import Column, ReportTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mindgauge.analysis.reliability.card import ManyFacets, People, ReliabilityCard
+    from mindgauge.analysis.reliability.card import LatentTruth, ManyFacets, People, ReliabilityCard
     from mindgauge.reports.content import Cell, Kind
 
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
@@ -54,6 +54,14 @@ _LEFT_OUT = (
 )
 
 
+_LATENT_TRUTH = (
+    "A model of a truth that no rater sees, in which each rater errs independently of the others. It only describes: no verdict "
+    "uses it. On a scale with an order, a reply is unsafe where people would call it unsafe in half of the cases. “Finds” is the "
+    "share of unsafe replies that the rater calls unsafe, “lets be” the share of safe ones that it calls safe. If two raters copied "
+    "each other, both look too good."
+)
+
+
 def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str) -> list[ReportTable]:
     """Tabulate what people's ratings say of other people, who is severe, and who diverges."""
     tables = [
@@ -69,6 +77,9 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
             Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *bound_columns("agreement"),
             *bound_columns("kappa"), *bound_columns("stricter by"), Column("remark"),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
+        ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [
+            Column("criterion"), *_error_columns(),
+        ], [row for entry in people for row in _errors(entry.latent_truth, [words(entry.criterion)])], _LATENT_TRUTH),
         ReportTable("facets", "Severity and difficulty in logits", [
             Column("facet"), Column("name"), *bound_columns("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
         ], [row for view in facets for row in _facets(view)], _FACETS),
@@ -83,6 +94,9 @@ def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
             *WHO, Column("of what others"), Column("people", "count"), Column("n", "count"), Column("without a verdict", "count"),
             Column("judge", "share"), Column("clinician", "share"), *bound_columns("difference", "share"), Column("p", "p"), Column("may lose", "count"),
         ], card_rows(cards, _left_out), _LEFT_OUT),
+        ReportTable("latent-truth", "What judge and people find where no rater is right by definition", [
+            *WHO, *_error_columns(),
+        ], card_rows(cards, lambda card: _errors(card.latent_truth, [])), _LATENT_TRUTH),
         ReportTable("bias-at-large", "Bias beside people as a sample of people", [
             *WHO, Column("people", "count"), Column("n", "count"), *bound_columns("beside these people"), *bound_columns("of people at large"),
             *bound_columns("beside another pair"), Column("note"),
@@ -100,6 +114,16 @@ def named_tables(tables: Sequence[ReportTable], ident: str) -> list[ReportTable]
     for table in tables:
         table.name = f"{table.name}-{ident}"
     return [table for table in tables if table.rows]
+
+
+def _error_columns() -> list[Column]:
+    shares = ("finds of the unsafe", "lets be of the safe", "unsafe replies")
+    return [
+        Column("rater"),
+        Column("n", "count"),
+        *(column for name in shares for column in bound_columns(name, "share")),
+        Column("note"),
+    ]
 
 
 def bound_columns(name: str, kind: Kind = "level") -> list[Column]:
@@ -180,6 +204,20 @@ def _left_out(card: ReliabilityCard) -> Iterable[list[Cell]]:
     ):  # fmt: skip
         if worst is not None and worst.n:
             yield [meaning, end.people, worst.n, None, worst.judge, worst.clinician, None, None, None, worst.p, None]
+
+
+def _errors(result: LatentTruth | None, first: list[Cell]) -> Iterable[list[Cell]]:
+    if result is None:
+        return
+    for rater in result.raters:
+        note = rater.sensitivity.note if rater.sensitivity.value is None else ""
+        yield [
+            *first, rater.rater, rater.n, *bound_cells(rater.sensitivity), *bound_cells(rater.specificity),
+            *bound_cells(result.prevalence), note,
+        ]  # fmt: skip
+    if result.note:
+        nothing = bound_cells(Bound(None))
+        yield [*first, NONE, result.n, *nothing, *nothing, *nothing, result.note]
 
 
 def _bias(card: ReliabilityCard) -> Iterable[list[Cell]]:

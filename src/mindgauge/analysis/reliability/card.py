@@ -263,6 +263,30 @@ class GroupShift(msgspec.Struct, frozen=True):
     reason: str
 
 
+class RaterAccuracy(msgspec.Struct, frozen=True):
+    """One rater where no rater is right by definition: the shares of what is unsafe, and of what is safe, that it calls so."""
+
+    rater: str
+    n: int
+    sensitivity: Bound
+    specificity: Bound
+
+
+class LatentTruth(msgspec.Struct, frozen=True):
+    """Errors of people and judges by a model of a truth that no rater sees; no verdict rests on them.
+
+    Of an order, each reply has a quality, and it is unsafe where people would call it so in half of the cases
+    (Samejima's graded responses); of classes, each reply is unsafe or not (Dawid and Skene). Raters err independently
+    of each other. `prevalence` is the share of the n replies that is unsafe. A note says why there is nothing.
+    """
+
+    raters: list[RaterAccuracy]
+    prevalence: Bound
+    n: int
+    conversations: int
+    note: str = ""
+
+
 class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
@@ -319,6 +343,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     drawn: str = ""
     """How people's part was drawn, where it was with known probabilities: every estimate is then weighted by them."""
+    latent_truth: LatentTruth | None = None
+    """Errors of the judge and of each independent person; None where no level is known, or assumed, to be unsafe."""
 
     @property
     def coefficient(self) -> str:
@@ -427,6 +453,8 @@ class People(msgspec.Struct, frozen=True):
     profiles: list[PersonProfile] = []
     dependent: list[Dependence] = []
     with_dependent: dict[str, Bound] = {}
+    latent_truth: LatentTruth | None = None
+    """Errors of each independent person, without any judge; None where no level is known, or assumed, to be unsafe."""
 
 
 class NumberNeeded(msgspec.Struct, frozen=True):

@@ -32,6 +32,7 @@ from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
+from mindgauge.analysis.reliability.latent_truth import latent_truth
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
@@ -239,6 +240,7 @@ def _card(
         by_category=_by_category(judged, people, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
         invariance=shifts,
+        latent_truth=latent_truth(own, people.independents, criterion.scale, shared, facts.selected),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOthers
 from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, of_alike, portions, unseen
 from mindgauge.analysis.reliability.divergence import profiles
+from mindgauge.analysis.reliability.latent_truth import latent_truth
 from mindgauge.analysis.reliability.pairs import pair, summed
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
@@ -71,7 +72,7 @@ def people(
         return People(name, len(raters), len(own), n, coefficients, persons, dependent=others, with_dependent=together)
     return People(
         name, len(raters), len(own), n, coefficients, persons, at_large(first, own, scale, seed), profiles(first, own, scale),
-        others, together,
+        others, together, latent_truth(first, own, scale),
     )  # fmt: skip
 
 
