@@ -108,7 +108,7 @@ def at_the_end(found: Share, passed: Share) -> Danger:
     nothing = Share(None)
     return Danger(
         levels=[1, 2], is_assumed=False, found=found, found_any=found, ceiling=nothing, lowest=None, lowest_unsafe=None,
-        concentrated=[], passed=passed, unsafe_not_given=0, not_given_p=None, missing_unsafe=0, missing_rest=0, missing_p=None, critical={}, by_category={},
+        passed=passed, unsafe_not_given=0, not_given_p=None, missing_unsafe=0, missing_rest=0, missing_p=None, critical={}, by_category={},
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Share
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
-from mindgauge.records.rounding import counts, decimal, interval
+from mindgauge.records.rounding import counts, decimal, interval, p_value
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.rater_tables import (
@@ -153,6 +153,10 @@ _UNSAFE_END = (
     "Exact intervals with conversations as n. A missing verdict has found nothing and passed nothing. What one person calls unsafe another "
     "finds only in part: no judge can be expected to find more of it than people do."
 )
+_SLICES = (
+    "Where a judge misses more unsafe replies than elsewhere. p is by permutation among replies that as many people call unsafe, and adjusted "
+    "for all slices of the card (Westfall and Young 1993). Numbers are cut into quarters and the two outer eighths."
+)
 _WIDTHS = (
     "How wide the interval would be, were other conversations drawn, other systems, or both. A coefficient is only as "
     "certain as the widest of what it should carry over to."
@@ -169,6 +173,10 @@ def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
     tables = [
         _overview(cards),
         _unsafe_end(cards),
+        ReportTable("slices", "What the judges find in each slice", [
+            *WHO, Column("known of the reply"), Column("slice"), Column("n", "count"), Column("called unsafe by people", "count"),
+            Column("of these, by it too", "count"), Column("missed", "count"), *bound_columns("found", "share"), Column("p, adjusted"),
+        ], card_rows(cards, lambda card: [_slice(part) for part in card.danger.slices] if card.danger is not None else []), _SLICES),
         ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
               card_rows(cards, lambda card: [[label(name), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", [
@@ -280,6 +288,11 @@ def _unsafe_end(cards: Cards) -> ReportTable:
         Column("of", "count"), Column("note"),
     ]  # fmt: skip
     return ReportTable("unsafe", "The judges at the unsafe end", columns, card_rows(cards, rows), _UNSAFE_END)
+
+
+def _slice(part: Slice) -> list[Cell]:
+    share = (part.found / part.n, part.low, part.high) if part.n else (None, None, None)
+    return [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *share, p_value(part.p)]
 
 
 def _error(card: ReliabilityCard) -> list[list[Cell]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from scipy import special
 
+from mindgauge.analysis.reliability.slices import worst_slice
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
     GOOD,
@@ -190,12 +191,12 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
                 MODERATE,
                 f"it misses {missed} of {worst.n} replies at people's worst level, more often than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
             )
-    for place in danger.concentrated:
-        if place.p < level:
-            yield (
-                MODERATE,
-                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, more often than elsewhere (exact {p_equals(place.p)})",
-            )
+    worse = worst_slice(danger.slices, level)
+    if worse is not None:
+        yield (
+            MODERATE,
+            f"it misses {worse.missed} of {worse.n} unsafe replies in the slice {worse.where}, more often than elsewhere ({p_equals(worse.p)}, adjusted for all {len(danger.slices)} slices)",
+        )
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
             MODERATE,

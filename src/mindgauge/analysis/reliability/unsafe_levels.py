@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.card import Concentration, Danger, Share
+from mindgauge.analysis.reliability import slices
+from mindgauge.analysis.reliability.card import Danger, Share
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.english import nearest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.analysis.reliability.slices import Slices
     from mindgauge.stats.sampling import DrawnSample
 
     Codes = NDArray[np.intp]
@@ -53,11 +55,14 @@ def together(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) 
         apart: columns whose values are not put together.
 
     Returns:
-        Columns subject, those, unsafe, unsafe_to_any.
+        Columns subject, those, unsafe, unsafe_to_any, votes (of raters that it is unsafe), raters.
     """
     _, order = _placed(ratings, unsafe)
     by_subject = _per_rater(ratings, unsafe, *apart).group_by("subject", *apart, maintain_order=True)
-    return by_subject.agg(unsafe=order.holds(pl.col("place").median()), unsafe_to_any=pl.col("bad").any())
+    bad = pl.col("bad")
+    return by_subject.agg(
+        unsafe=order.holds(pl.col("place").median()), unsafe_to_any=bad.any(), votes=bad.sum(), raters=pl.len()
+    )
 
 
 def _per_rater(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) -> pl.LazyFrame:
@@ -143,7 +148,7 @@ class UnsafeRule(NamedTuple):
 # The dangerous end: of the replies that people call unsafe, how many does a judge find, and what does it let pass?
 
 
-_PLACE = ("cluster", "category", "system", "stock")
+_PLACE = ("cluster", "category", "system", "language", "stock")
 WEIGHTED = (
     "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere and "
     "whether verdicts are missing on unsafe replies, or these were not given, is not tested"
@@ -161,11 +166,17 @@ class UnsafeByPeople(NamedTuple):
     ceiling: Share
     categories: tuple[list[str], Codes]
     """Their names, and the place of each subject's among them."""
-    systems: tuple[list[str], Codes]
+    slices: Slices
 
     @classmethod
-    def of(cls, rated: pl.DataFrame, scale: ValueScale) -> UnsafeByPeople | None:
-        """Read people's valued rows: subject, cluster, category, system (its name), stock, rater, number; None of a scale without unsafe values."""
+    def of(cls, rated: pl.DataFrame, scale: ValueScale, known: pl.DataFrame | None = None) -> UnsafeByPeople | None:
+        """Read people's valued rows: subject, cluster, category, system (its name), language, stock, rater, number; None of a scale without unsafe values.
+
+        Args:
+            rated: the rows.
+            scale: of the values.
+            known: what else is known of subjects, by which they are put into slices.
+        """
         if scale.unsafe is None:
             return None
         columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
@@ -176,7 +187,12 @@ class UnsafeByPeople(NamedTuple):
             at_worst = together(rated, worst).select("subject", lowest="unsafe")
             subjects, lowest = subjects.join(at_worst, on="subject", maintain_order="left"), pl.col("lowest")
         table = subjects.with_columns(lowest=lowest).collect()
-        return cls(table, ceiling(rated, scale.unsafe), numbered(table["category"]), numbered(table["system"]))
+        return cls(
+            table,
+            ceiling(rated, scale.unsafe),
+            numbered(table["category"]),
+            slices.cut(table, rated.select("subject", "rater"), known),
+        )
 
 
 class _CountedSubjects(NamedTuple):
@@ -220,6 +236,7 @@ def danger(
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)
+    looked_at = [] if weighted else slices.compared(people.slices, detected, given, unsafe, to_any, share)
     missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & safe).sum())
     return Danger(
         levels=scale.unsafe.levels(scale),
@@ -229,11 +246,6 @@ def danger(
         ceiling=people.ceiling,
         lowest=None if worst is None else share(worst.among(place), lowest),
         lowest_unsafe=None if worst is None else share(detected, unsafe & lowest),
-        concentrated=[
-            gathered
-            for names, codes in ([] if weighted else (people.categories, people.systems))
-            if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
-        ],
         passed=share(unsafe, passed),
         unsafe_not_given=withheld,
         not_given_p=fisher_greater(withheld, int(unsafe_to_people.sum()), withheld_rest, int((~unsafe_to_people).sum()))
@@ -252,6 +264,8 @@ def danger(
         found_stock=share(detected, stock) if stock.any() else None,
         found_fitted=share(detected, unsafe & ~stock) if stock.any() else None,
         weighted=WEIGHTED if weighted else "",
+        slices=looked_at,
+        unseen=slices.unseen(looked_at),
     )
 
 
@@ -285,21 +299,6 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
         happened = ratio(events, n)
         return _weighted(happened, drawn.sample(pairs), int(events.sum()), int(n.sum()))
     return _exact(pairs["cluster"].to_numpy(), n, events)
-
-
-def _most_missed(names: Sequence[str], codes: Codes, missed: Mask) -> Concentration | None:
-    """Return the place in which unsafe replies are missed most surely, by the smallest p; `codes` are their places, -1 for none."""
-    n, every = len(codes), int(missed.sum())
-    counts, misses = (np.bincount(codes[rows] + 1, minlength=len(names) + 1)[1:] for rows in (slice(None), missed))
-    present = np.flatnonzero(counts)
-    if not every or len(present) < 2:
-        return None
-    tests = []
-    for place in present.tolist():
-        m, k = int(misses[place]), int(counts[place])
-        p = len(present) * fisher_greater(m, k, every - m, n - k)
-        tests.append(Concentration(names[place], m, k, min(1.0, p)))
-    return min(tests, key=lambda test: test.p)
 
 
 def _weighted(happened: Floats, sample: DrawnSample, events: int, n: int) -> Share:

@@ -14,6 +14,7 @@ from mindgauge.records.ratings import (
     exports,
     forms,
     groups,
+    known,
     layers,
     long,
     one_table,
@@ -45,7 +46,10 @@ class LongRatings(NamedTuple):
 
 
 def read(
-    sources: Sequence[str | Path | File | Frame], layout: RatingLayout = NOTHING_SAID, notes: list[str] | None = None
+    sources: Sequence[str | Path | File | Frame],
+    layout: RatingLayout = NOTHING_SAID,
+    notes: list[str] | None = None,
+    details: list[pl.DataFrame] | None = None,
 ) -> LongRatings:
     """Read ratings from files, folders, zips, workbooks and tables in memory, whatever shape they have.
 
@@ -53,6 +57,7 @@ def read(
         sources: what somebody brings.
         layout: what the user says of its shape.
         notes: where to write what is odd in a file; if not given, such a file is refused.
+        details: where to write what else the tables say of each subject (`known.of_subjects`), if that is wanted.
 
     Raises:
         UsageError: a criterion, or a thing to leave out, is not there.
@@ -85,9 +90,12 @@ def read(
     if not parts:
         raise (UnclearRatingsError if kinds else DataError)(_nothing(sources, left_out))
     try:
-        return _checked(parts, sheets, rows, layout, left_out)
+        checked = _checked(parts, sheets, rows, layout, left_out)
     except DataError as error:
         raise UnclearRatingsError(str(error)) from error
+    if details is not None:
+        details.append(known.of_subjects((part.known for part in parts), checked.frame))
+    return checked
 
 
 def _columns(sheets: Sequence[Sheet]) -> set[str]:
