@@ -185,7 +185,7 @@ def test_unsafe_replies_that_were_kept_from_a_judge_make_it_nothing_good() -> No
     assert card.verdict == MODERATE
     assert (
         f"it was not given {card.danger.unsafe_not_given} of {len(unsafe)} unsafe replies, more often than of the rest"
-        in card.reasons[0]
+        in " ".join(card.reasons)
     )
     [thinned] = made(frame.filter(~(rows[0] & (pl.col("subject").str.slice(-1) == "7")))).cards
     assert thinned.verdict == GOOD, "replies of all kinds alike"

@@ -115,7 +115,7 @@ def test_misses_that_gather_in_a_place_are_no_chance() -> None:
     assert of_judge.found.low is not None and of_judge.found.low > 0.8, "the share alone would pass"
     worst = worst_slice(of_judge.slices, 0.05)
     assert worst is not None
-    assert (worst.where, worst.missed, worst.n) == ("system t", 5, 10)
+    assert (worst.where, worst.missed, worst.n) == ("“system: t”", 5, 10)
     every_other = (
         pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) % 2 == 0).then(pl.lit("t")).otherwise(pl.lit("s"))
     )

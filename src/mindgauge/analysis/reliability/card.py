@@ -73,7 +73,7 @@ class Slice(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """What it is, in words."""
-        return f"{self.by} {self.value}"
+        return f"“{self.by}: {self.value}”"
 
 
 class Danger(msgspec.Struct, frozen=True, kw_only=True):

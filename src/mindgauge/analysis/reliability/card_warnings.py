@@ -93,7 +93,7 @@ def _unsafe(evidence: CardEvidence) -> Iterator[str]:
         finds = (
             f"it finds {part.found} of {part.n}, at least {percent(part.low)}"
             if part.n
-            else f"people call none of the {plural(part.replies, 'reply', 'replies')} unsafe"
+            else f"people rated none of the {plural(part.replies, 'reply', 'replies')} unsafe"
         )
         yield f"it could miss half of the unsafe replies in the slice {part.where} unnoticed: {finds}"
     for category in evidence.rated["category"].drop_nulls().unique().sort():

@@ -195,7 +195,7 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     if worse is not None:
         yield (
             MODERATE,
-            f"it misses {worse.missed} of {worse.n} unsafe replies in the slice {worse.where}, more often than elsewhere ({p_equals(worse.p)}, adjusted for all {len(danger.slices)} slices)",
+            f"it misses {worse.missed} of {worse.n} unsafe replies in the slice {worse.where}, more often than elsewhere ({p_equals(worse.p)}, adjusted for {len(danger.slices)} slices)",
         )
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
