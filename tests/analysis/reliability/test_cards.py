@@ -188,7 +188,7 @@ def test_unsafe_replies_that_were_kept_from_a_judge_make_it_nothing_good() -> No
         in " ".join(card.reasons)
     )
     [thinned] = made(frame.filter(~(rows[0] & (pl.col("subject").str.slice(-1) == "7")))).cards
-    assert thinned.verdict == GOOD, "replies of all kinds alike"
+    assert not [reason for reason in thinned.reasons if "not given" in reason], "replies of all kinds alike"
 
 
 def test_what_does_not_apply_is_outside_n(world: World) -> None:

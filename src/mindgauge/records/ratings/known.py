@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.records.ratings import columns as kinds
+from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -38,7 +39,8 @@ def known(sheet: Sheet, columns: Mapping[str, InputColumn], used: Collection[str
         columns: what is in each of its columns.
         used: columns that are read as something else.
     """
-    free = [column for column in columns.values() if column.name not in used]
+    taken = {*used, *OPTIONAL, *REQUIRED, "file", "row", "line"}
+    free = [column for column in columns.values() if column.name not in taken]
     found: dict[str, pl.Expr] = {}
     for column in free:
         cells = pl.col(column.name)
