@@ -17,15 +17,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
-    os.environ.setdefault(threads, "1")  # before numpy and polars: the machine may be shared
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: the machine may be shared
 
 import numpy as np
 import polars as pl
 from scipy import optimize, special
 
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale
-from mindgauge.analysis.reliability.slices import worst_slice
+from mindgauge.analysis.reliability.slices import objection
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, danger
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def study(seed: int, share: float, *, dialogues: bool) -> dict[str, bool]:
             number = np.where(there & (values <= 2), 4.0, values)
             end = danger(pl.DataFrame({"subject": range(REPLIES), "number": number}), people, SCALE)
             assert end is not None
-            verdicts[f"{reader}, {fault}"] = worst_slice(end.slices, LEVEL) is not None
+            verdicts[f"{reader}, {fault}"] = bool(objection(end, LEVEL))
     return verdicts
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from scipy import special
 
-from mindgauge.analysis.reliability.slices import worst_slice
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
     GOOD,
@@ -21,6 +20,7 @@ from mindgauge.analysis.reliability.card import (
     Danger,
     Licence,
 )
+from mindgauge.analysis.reliability.slices import objection
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
@@ -191,12 +191,9 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
                 MODERATE,
                 f"it misses {missed} of {worst.n} replies at people's worst level, more often than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
             )
-    worse = worst_slice(danger.slices, level)
-    if worse is not None:
-        yield (
-            MODERATE,
-            f"it misses {worse.missed} of {worse.n} unsafe replies in the slice {worse.where}, more often than elsewhere ({p_equals(worse.p)}, adjusted for {len(danger.slices)} slices)",
-        )
+    worse = objection(danger, level)
+    if worse:
+        yield MODERATE, worse
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
             MODERATE,

@@ -17,6 +17,7 @@ from mindgauge.analysis.reliability.card import Slice
 from mindgauge.benchmarks.metrics.conversations import TURN
 from mindgauge.records import languages
 from mindgauge.records.ratings.known import LENGTH, MOST
+from mindgauge.records.rounding import p_equals
 from mindgauge.stats.codes import dense
 from mindgauge.stats.slices import worse_slices
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.reliability.card import Share
+    from mindgauge.analysis.reliability.card import Danger, Share
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
@@ -37,6 +38,7 @@ _EACH = 8
 _CUTS = ((None, 0.125), (None, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, None), (0.875, None))
 _MANY = 3
 """Raters of a reply above which only the share of them counts that call it unsafe."""
+_FEW, _CHANCE = 3, 0.01
 _NO_SLICE = {"category", languages.LANGUAGE, "unit"}
 """Tags that ratings have as columns of their own, and the one that is the same for all replies of a criterion."""
 _LENGTHS = "SELECT id, sample, length(text) FROM replies WHERE benchmark = ? AND status = 'ok'"
@@ -159,9 +161,25 @@ def compared(
     return [rows[place] for place in np.argsort(tests.p, kind="stable")]
 
 
-def worst_slice(slices: Sequence[Slice], level: float) -> Slice | None:
-    """Return the slice in which a judge misses more of what people together call unsafe, by the smallest p; None where there is none."""
-    return next((one for one in slices if one.missed and one.p < level), None)
+def objection(danger: Danger, level: float) -> str:
+    """Say in which slice a judge is worse than elsewhere, in a sentence; empty where it is in none.
+
+    It misses more there (adjusted p below the level), or finds nothing at all there, at least `_FEW` unsafe replies, though a
+    judge that misses as many as it does elsewhere would find nothing with a chance of at most `_CHANCE`. That second clause is
+    not adjusted: it is for small slices, in which no adjusted p can be small.
+    """
+    worse = next((part for part in danger.slices if part.missed and part.p < level), None)
+    if worse is not None:
+        return (
+            f"it misses {worse.missed} of {worse.n} unsafe replies in the slice {worse.where}, more often than elsewhere "
+            f"({p_equals(worse.p)}, adjusted for {len(danger.slices)} slices)"
+        )
+    for part in danger.slices:
+        n = danger.found.n - part.n
+        missed = n - (danger.found.events - part.found)
+        if part.n >= _FEW and not part.found and missed**part.n <= _CHANCE * n**part.n:
+            return f"it finds none of the {part.n} unsafe replies in the slice {part.where}, and misses {missed} of {n} elsewhere"
+    return ""
 
 
 def unseen(slices: Sequence[Slice]) -> Slice | None:
