@@ -69,6 +69,8 @@ class Slice(msgspec.Struct, frozen=True):
     low: float
     high: float
     p: float
+    conversations: float = 0.0
+    """The effective number of conversations with these n, on which the bounds rest."""
 
     @property
     def where(self) -> str:

@@ -157,7 +157,11 @@ def compared(
         found = share(detected, unsafe & inside[:, place])
         low, high = (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
         missed = found.n - found.events
-        rows.append(Slice(*slices.names[column], int(replies[column]), found.n, found.events, missed, low, high, float(p)))  # fmt: skip
+        rows.append(
+            Slice(
+                *slices.names[column], int(replies[column]), found.n, found.events, missed, low, high, float(p), found.conversations,
+            )
+        )  # fmt: skip
     return [rows[place] for place in np.argsort(tests.p, kind="stable")]
 
 
@@ -165,8 +169,8 @@ def objection(danger: Danger, level: float) -> str:
     """Say in which slice a judge is worse than elsewhere, in a sentence; empty where it is in none.
 
     It misses more there (adjusted p below the level), or finds nothing at all there, at least `_FEW` unsafe replies, though a
-    judge that misses as many as it does elsewhere would find nothing with a chance of at most `_CHANCE`. That second clause is
-    not adjusted: it is for small slices, in which no adjusted p can be small.
+    judge that misses as many as it does elsewhere would find nothing in as many conversations with a chance of at most `_CHANCE`.
+    That second clause is not adjusted: it is for small slices, in which no adjusted p can be small.
     """
     worse = next((part for part in danger.slices if part.missed and part.p < level), None)
     if worse is not None:
@@ -177,7 +181,7 @@ def objection(danger: Danger, level: float) -> str:
     for part in danger.slices:
         n = danger.found.n - part.n
         missed = n - (danger.found.events - part.found)
-        if part.n >= _FEW and not part.found and missed**part.n <= _CHANCE * n**part.n:
+        if part.n >= _FEW and not part.found and n and (missed / n) ** part.conversations <= _CHANCE:
             return f"it finds none of the {part.n} unsafe replies in the slice {part.where}, and misses {missed} of {n} elsewhere"
     return ""
 
