@@ -5,7 +5,7 @@
 A study has 400 replies, of which 60 are truly unsafe. Three people read each reply with error and say the nearest of five
 levels; their error is set so that ICC(A,1) of single people is .92, .74 or .64. One judge knows the truth, one reads with a
 person's error; each is blind in one slice, where it calls nothing unsafe. Known of a reply are its language, turn, length,
-persona, category, system and position, 38 slices in all. With `--dialogues` the replies are eight turns of 50
+persona, category, system and position. With `--dialogues` the replies are eight turns of 50
 conversations, which have one language, persona, category and system, half the variance of the truth in common, and half of
 each reader's error. Prints Markdown for docs/reliability.md: the share of studies in which the slices keep a judge from *good*.
 """
@@ -47,7 +47,8 @@ def levels(latent: Floats) -> Floats:
 
 def reliability(icc: float) -> float:
     """Return the share of the truth in what a reader reads for the levels of two readers to have an ICC(A,1)."""
-    truth, one, other = np.random.default_rng(0).standard_normal((3, 100_000))
+    random = np.random.default_rng(0)
+    truth, one, other = (random.standard_normal(100_000) for _ in range(3))
 
     def gap(share: float) -> float:
         pair = [levels(np.sqrt(share) * truth + np.sqrt(1 - share) * error) for error in (one, other)]

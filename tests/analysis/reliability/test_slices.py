@@ -125,14 +125,14 @@ def test_ratings_in_several_files_know_what_the_files_say(tmp_path: Path) -> Non
         paths.append(tmp_path / f"{part['rater'][0]}.csv")
         part.drop("reply").write_csv(paths[-1])
     ratings = read(paths, scale={"*": "1:5"}, unsafe=["safety<=2"])
-    assert {"turn", "source"} < {*ratings.known.columns}
-    assert ratings.known["subject"].is_unique().all()
+    assert {"turn", "source"} < {*ratings.attributes.columns}
+    assert ratings.attributes["subject"].is_unique().all()
     [card] = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE), resamples=10)).cards
     assert card.verdict == MODERATE
 
 
 def words_of(table: pl.DataFrame) -> Sequence[str]:
-    return [name for name in read([table]).known.columns if name != "subject"]
+    return [name for name in read([table]).attributes.columns if name != "subject"]
 
 
 def test_what_differs_between_raters_of_a_reply_is_not_known_of_the_reply() -> None:

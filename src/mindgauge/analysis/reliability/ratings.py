@@ -51,7 +51,7 @@ _FIRST = 3
 NO_MEANS = pl.DataFrame(schema={"subject": pl.String, "criterion": pl.String, "rater": pl.String, "number": pl.Float64})
 
 
-NOTHING_KNOWN = pl.DataFrame(schema={"subject": pl.String})
+NO_ATTRIBUTES = pl.DataFrame(schema={"subject": pl.String})
 
 
 class Ratings(NamedTuple):
@@ -76,7 +76,7 @@ class Ratings(NamedTuple):
     """What was read of tables; None where there were only runs."""
     stock: frozenset[str] = frozenset()
     """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
-    known: pl.DataFrame = NOTHING_KNOWN
+    attributes: pl.DataFrame = NO_ATTRIBUTES
     """What else is known of subjects, by which they are put into slices: texts, and numbers that are cut into parts."""
 
 
@@ -142,7 +142,7 @@ def read(
         {rater: line for part in parts for rater, line in part.asked.items()},
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
         frozenset().union(*(part.stock for part in parts)),
-        pl.concat([NOTHING_KNOWN, *(part.known for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
+        pl.concat([NO_ATTRIBUTES, *(part.attributes for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
     )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ class _Source(NamedTuple):
     asked: Mapping[str, str] = MappingProxyType({})
     instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
     stock: frozenset[str] = frozenset()
-    known: pl.DataFrame = NOTHING_KNOWN
+    attributes: pl.DataFrame = NO_ATTRIBUTES
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
@@ -211,7 +211,7 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
     frame = _drawn(frame)
-    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}, known=details[0]), account
+    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}, attributes=details[0]), account
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -267,7 +267,7 @@ def _run(folder: Path) -> _Source:
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
     used: list[tuple[str, str | None]] = []
-    known = [NOTHING_KNOWN]
+    attributes = [NO_ATTRIBUTES]
     stock_replies: set[str] = set()
     loaded = bool(manifest.get("plan", {}).get("loaded"))
     with store:
@@ -275,7 +275,7 @@ def _run(folder: Path) -> _Source:
             criteria = runs.criteria(benchmark)
             run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
-            known.append(slices.of_replies(store, benchmark))
+            attributes.append(slices.of_replies(store, benchmark))
             stock_replies.update(stock.found(store, benchmark).drop_nulls("stock")["subject"])
             used += runs.distinct(rows, "rater", "instrument").iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
@@ -306,7 +306,7 @@ def _run(folder: Path) -> _Source:
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
     return _Source(
         frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies),
-        pl.concat(known, how="diagonal_relaxed"),
+        pl.concat(attributes, how="diagonal_relaxed"),
     )  # fmt: skip
 
 

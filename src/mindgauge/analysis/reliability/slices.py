@@ -16,7 +16,7 @@ import polars as pl
 from mindgauge.analysis.reliability.card import Slice
 from mindgauge.benchmarks.metrics.conversations import TURN
 from mindgauge.records import languages
-from mindgauge.records.ratings.known import LENGTH, MOST
+from mindgauge.records.ratings.attributes import LENGTH, MOST
 from mindgauge.records.rounding import p_equals
 from mindgauge.stats.codes import dense
 from mindgauge.stats.slices import worse_slices
@@ -78,17 +78,17 @@ def of_replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     )
 
 
-def cut(subjects: pl.DataFrame, raters: pl.DataFrame, known: pl.DataFrame | None) -> Slices:
+def cut(subjects: pl.DataFrame, raters: pl.DataFrame, attributes: pl.DataFrame | None) -> Slices:
     """Cut subjects into slices.
 
     Args:
         subjects: subject, cluster, `_OWN` as far as it is there, votes, raters.
         raters: who rated which: subject, rater.
-        known: what else is known of subjects: subject, and texts or numbers.
+        attributes: what else is known of subjects: subject, and texts or numbers.
     """
     table = subjects.select("subject", *(name for name in _OWN if name in subjects.columns))
-    if known is not None:
-        table = table.join(known.drop(c for c in _OWN if c in known.columns), on="subject", how="left", maintain_order="left")  # fmt: skip
+    if attributes is not None:
+        table = table.join(attributes.drop(c for c in _OWN if c in attributes.columns), on="subject", how="left", maintain_order="left")  # fmt: skip
     parts = [part for column in table.drop("subject").get_columns() for part in _parts(column)]
     pairs = raters.unique()
     for rater in pairs["rater"].value_counts(sort=True)["rater"].head(MOST).sort() if len(pairs) else ():

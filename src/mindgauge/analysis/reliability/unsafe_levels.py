@@ -169,13 +169,15 @@ class UnsafeByPeople(NamedTuple):
     slices: Slices
 
     @classmethod
-    def of(cls, rated: pl.DataFrame, scale: ValueScale, known: pl.DataFrame | None = None) -> UnsafeByPeople | None:
+    def of(
+        cls, rated: pl.DataFrame, scale: ValueScale, attributes: pl.DataFrame | None = None
+    ) -> UnsafeByPeople | None:
         """Read people's valued rows: subject, cluster, category, system (its name), language, stock, rater, number; None of a scale without unsafe values.
 
         Args:
             rated: the rows.
             scale: of the values.
-            known: what else is known of subjects, by which they are put into slices.
+            attributes: what else is known of subjects, by which they are put into slices.
         """
         if scale.unsafe is None:
             return None
@@ -191,7 +193,7 @@ class UnsafeByPeople(NamedTuple):
             table,
             ceiling(rated, scale.unsafe),
             numbered(table["category"]),
-            slices.cut(table, rated.select("subject", "rater"), known),
+            slices.cut(table, rated.select("subject", "rater"), attributes),
         )
 
 

@@ -10,11 +10,11 @@ import polars as pl
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.ratings import (
     account,
+    attributes,
     columns,
     exports,
     forms,
     groups,
-    known,
     layers,
     long,
     one_table,
@@ -57,7 +57,7 @@ def read(
         sources: what somebody brings.
         layout: what the user says of its shape.
         notes: where to write what is odd in a file; if not given, such a file is refused.
-        details: where to write what else the tables say of each subject (`known.of_subjects`), if that is wanted.
+        details: where to write what else the tables say of each subject (`attributes.of_subjects`), if that is wanted.
 
     Raises:
         UsageError: a criterion, or a thing to leave out, is not there.
@@ -94,7 +94,7 @@ def read(
     except DataError as error:
         raise UnclearRatingsError(str(error)) from error
     if details is not None:
-        details.append(known.of_subjects((part.known for part in parts), checked.frame))
+        details.append(attributes.of_subjects((part.attributes for part in parts), checked.frame))
     return checked
 
 

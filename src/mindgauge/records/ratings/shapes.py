@@ -16,7 +16,7 @@ import polars as pl
 from mindgauge.records.english import named as joined
 from mindgauge.records.ratings import columns as kinds
 from mindgauge.records.ratings import grids, raters, subjects
-from mindgauge.records.ratings.known import known
+from mindgauge.records.ratings.attributes import attributes
 from mindgauge.records.ratings.layout import COLUMNS, FILE, REQUIRED
 from mindgauge.records.ratings.one_table import Long, Wide, joined_ids
 
@@ -88,7 +88,7 @@ def read(group: list[Wide], layout: RatingLayout, place: str, *, lone: bool) -> 
     if by_file and not layout.rater and len(values) > 1:
         shape += _doubt(group, stems)
     taken = {*values, *subject, *layout.drop}
-    details = [known(table.sheet, table.columns, {*taken, *table.roles.values()}) for table in group]
+    details = [attributes(table.sheet, table.columns, {*taken, *table.roles.values()}) for table in group]
     return Long(pl.concat(frames, how="diagonal_relaxed"), shape, left_out, pl.concat(details, how="diagonal_relaxed"))
 
 

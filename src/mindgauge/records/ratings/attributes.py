@@ -31,7 +31,7 @@ _AFTERWARDS = re.compile(
 """Columns with what was said of a reply once it was there: misses gather there by construction."""
 
 
-def known(sheet: Sheet, columns: Mapping[str, InputColumn], used: Collection[str]) -> pl.DataFrame:
+def attributes(sheet: Sheet, columns: Mapping[str, InputColumn], used: Collection[str]) -> pl.DataFrame:
     """Return what a table says of each of its rows besides ratings: file, row, and a column for each thing known.
 
     Args:
@@ -66,7 +66,7 @@ def of_subjects(parts: Iterable[pl.DataFrame | None], frame: pl.DataFrame) -> pl
     A column whose values are those of a criterion is left out, too: it holds verdicts.
 
     Args:
-        parts: as `known` returns them.
+        parts: as `attributes` returns them.
         frame: ratings: subject, file, row, value.
     """
     rows = frame.lazy().select("subject", "file", "row").unique().collect()
