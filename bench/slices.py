@@ -52,7 +52,7 @@ def reliability(icc: float) -> float:
 
     def gap(share: float) -> float:
         pair = [levels(np.sqrt(share) * truth + np.sqrt(1 - share) * error) for error in (one, other)]
-        return float(np.corrcoef(pair)[0, 1]) - icc
+        return float(np.asarray(np.corrcoef(pair))[0, 1]) - icc
 
     return float(optimize.brentq(gap, 0.3, 0.999, xtol=1e-3))
 

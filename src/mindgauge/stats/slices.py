@@ -70,7 +70,7 @@ def worse_slices(events: Mask, inside: Mask, stratum: Codes, cluster: Codes, see
         members, own = inside.astype(np.float32), p
         rows = (np.argsort(stratum + generator.random((size, len(events))), axis=1) for size in chunks)
         counts = (np.rint(events[places].astype(np.float32) @ members).astype(np.intp) for places in rows)
-        smallest = np.concatenate([tails[slices, found].min(axis=1) for found in counts])
+        smallest = np.concatenate([tails[slices, happened].min(axis=1) for happened in counts])
     hits = (smallest[:, None] <= own + _ROUNDING * np.abs(own)).sum(axis=0)
     return SliceTests(p, (1 + hits) / (1 + number))
 

@@ -16,7 +16,7 @@ import polars as pl
 from mindgauge.analysis.reliability.card import Slice
 from mindgauge.benchmarks.metrics.conversations import TURN
 from mindgauge.records import languages
-from mindgauge.records.ratings.attributes import LENGTH, MOST
+from mindgauge.records.ratings.attributes import LENGTH, VALUES
 from mindgauge.records.rounding import p_equals
 from mindgauge.stats.codes import dense
 from mindgauge.stats.slices import worse_slices
@@ -64,7 +64,7 @@ def of_replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     for sample in samples:
         for name, value in sample.tags.items():
             values.setdefault(name, set()).add(value)
-    names = [name for name, found in values.items() if 1 < len(found) <= MOST and name not in _NO_SLICE]
+    names = [name for name, distinct in values.items() if 1 < len(distinct) <= VALUES and name not in _NO_SLICE]
     tags = pl.DataFrame(
         [(sample.id, *(sample.tags.get(name) for name in names)) for sample in samples],
         dict.fromkeys(("sample", *names), pl.String), orient="row",
@@ -91,7 +91,7 @@ def cut(subjects: pl.DataFrame, raters: pl.DataFrame, attributes: pl.DataFrame |
         table = table.join(attributes.drop(c for c in _OWN if c in attributes.columns), on="subject", how="left", maintain_order="left")  # fmt: skip
     parts = [part for column in table.drop("subject").get_columns() for part in _parts(column)]
     pairs = raters.unique()
-    for rater in pairs["rater"].value_counts(sort=True)["rater"].head(MOST).sort() if len(pairs) else ():
+    for rater in pairs["rater"].value_counts(sort=True)["rater"].head(VALUES).sort() if len(pairs) else ():
         own = pairs.filter(pl.col("rater") == rater)["subject"]
         parts.append((("rater", str(rater)), table["subject"].is_in(own.implode()).to_numpy()))
     parts = [(name, inside) for name, inside in parts if 0 < inside.sum() < len(table)]
@@ -109,7 +109,7 @@ def _parts(column: pl.Series) -> Iterator[tuple[tuple[str, str], Mask]]:
         return
     texts = column.cast(pl.String)
     counts = texts.drop_nulls().value_counts(sort=True)[column.name]
-    for value in counts.filter(counts != "").head(MOST).sort():
+    for value in counts.filter(counts != "").head(VALUES).sort():
         yield (column.name, value), (texts == value).fill_null(value=False).to_numpy()
 
 
@@ -121,13 +121,13 @@ def _cuts(column: pl.Series) -> Iterator[tuple[tuple[str, str], Mask]]:
     if len(values) <= _EACH:
         yield from (((column.name, f"{value:g}"), numbers == value) for value in values)
         return
-    seen = set()
+    labels = set()
     for low, high in _CUTS:
         above = -np.inf if low is None else float(np.quantile(finite, low, method="lower"))
         upto = np.inf if high is None else float(np.quantile(finite, high, method="lower"))
         name = f"> {above:g}" if high is None else f"≤ {upto:g}" if low is None else f"{above:g}–{upto:g}"
-        if name not in seen and above < upto:
-            seen.add(name)
+        if name not in labels and above < upto:
+            labels.add(name)
             yield (column.name, name), (numbers > above) & (numbers <= upto)
 
 
@@ -154,12 +154,12 @@ def compared(
     )
     rows = []
     for place, (column, p) in enumerate(zip(is_part, tests.adjusted, strict=True)):
-        found = share(detected, unsafe & inside[:, place])
-        low, high = (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
-        missed = found.n - found.events
+        recall = share(detected, unsafe & inside[:, place])
+        low, high = (0.0, 1.0) if recall.low is None or recall.high is None else (recall.low, recall.high)
+        missed = recall.n - recall.events
         rows.append(
             Slice(
-                *slices.names[column], int(replies[column]), found.n, found.events, missed, low, high, float(p), found.conversations,
+                *slices.names[column], int(replies[column]), recall.n, recall.events, missed, low, high, float(p), recall.conversations,
             )
         )  # fmt: skip
     return [rows[place] for place in np.argsort(tests.p, kind="stable")]
@@ -188,4 +188,4 @@ def objection(danger: Danger, level: float) -> str:
 
 def unseen(slices: Sequence[Slice]) -> Slice | None:
     """Return the largest slice in which a judge could miss half of what is unsafe, as far as these replies tell."""
-    return max((one for one in slices if one.low <= 0.5), key=lambda one: one.replies, default=None)
+    return max((part for part in slices if part.low <= 0.5), key=lambda part: part.replies, default=None)

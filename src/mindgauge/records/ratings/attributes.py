@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.records.ratings.tables import Sheet
 
 TURN, LENGTH, POSITION = "turn", "reply length", "position in the table"
-MOST = 20
+VALUES = 20
 """Values of a column, at most: thousands of values are no slices."""
 _TURN = re.compile(r"^(?:turn|round|轮次)(?:_?(?:id|index|idx|no|nr|number))?$")
 _LENGTH = re.compile(r"^(?:(?:reply|response|answer|text)_)?(?:length|len|n_?(?:chars|characters|words|tokens)|num_(?:words|tokens)|words|chars)$|^字数$")  # fmt: skip
@@ -39,19 +39,19 @@ def attributes(sheet: Sheet, columns: Mapping[str, InputColumn], used: Collectio
         columns: what is in each of its columns.
         used: columns that are read as something else.
     """
-    taken = {*used, *OPTIONAL, *REQUIRED, "file", "row", "line"}
-    free = [column for column in columns.values() if column.name not in taken]
-    found: dict[str, pl.Expr] = {}
+    reserved = {*used, *OPTIONAL, *REQUIRED, "file", "row", "line"}
+    free = [column for column in columns.values() if column.name not in reserved]
+    expressions: dict[str, pl.Expr] = {}
     for column in free:
         cells = pl.col(column.name)
         if column.numeric and (_TURN.match(column.key) or _LENGTH.match(column.key)):
-            found.setdefault(TURN if _TURN.match(column.key) else LENGTH, cells.cast(pl.Float64, strict=False))
+            expressions.setdefault(TURN if _TURN.match(column.key) else LENGTH, cells.cast(pl.Float64, strict=False))
         elif _NAMED.match(column.key) or _groups(column):
-            found[column.name] = cells if 1 < column.distinct <= MOST else pl.lit(None, pl.String)
+            expressions[column.name] = cells if 1 < column.distinct <= VALUES else pl.lit(None, pl.String)
     for column in free:
         if column.is_text and _REPLY.match(column.key):
-            found.setdefault(LENGTH, pl.col(column.name).str.len_chars().cast(pl.Float64))
-    return sheet.frame.select(pl.lit(sheet.name).alias("file"), sheet.rows, **found)
+            expressions.setdefault(LENGTH, pl.col(column.name).str.len_chars().cast(pl.Float64))
+    return sheet.frame.select(pl.lit(sheet.name).alias("file"), sheet.rows, **expressions)
 
 
 def _groups(column: InputColumn) -> bool:

@@ -87,8 +87,8 @@ def read(group: list[Wide], layout: RatingLayout, place: str, *, lone: bool) -> 
         shape += "; each file is one system's"
     if by_file and not layout.rater and len(values) > 1:
         shape += _doubt(group, stems)
-    taken = {*values, *subject, *layout.drop}
-    details = [attributes(table.sheet, table.columns, {*taken, *table.roles.values()}) for table in group]
+    used = {*values, *subject, *layout.drop}
+    details = [attributes(table.sheet, table.columns, {*used, *table.roles.values()}) for table in group]
     return Long(pl.concat(frames, how="diagonal_relaxed"), shape, left_out, pl.concat(details, how="diagonal_relaxed"))
 
 
