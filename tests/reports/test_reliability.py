@@ -323,6 +323,10 @@ def test_every_table_of_the_cards_is_there(found: Any) -> None:
         "As good as one more person?", "The judge in place of each person", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
         "Who is stricter", "Who diverges, and where", "Severity and difficulty in logits",
     ]  # fmt: skip
+    slices = sheets["What the judges find in each slice"]["rows"]
+    assert "reply length" in {row[2] for row in slices}, "of a run the texts are there"
+    per_card = {(row[0], row[1]): sum(other[:2] == row[:2] for other in slices) for row in slices}
+    assert max(per_card.values()) <= 5
     names = {row[2] for row in sheets["Every estimate"]["rows"]}
     assert {
         "ICC(A,1)",
