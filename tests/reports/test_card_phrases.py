@@ -108,7 +108,7 @@ def at_the_end(found: Share, passed: Share) -> Danger:
     nothing = Share(None)
     return Danger(
         levels=[1, 2], is_assumed=False, found=found, found_any=found, ceiling=nothing, lowest=None, lowest_unsafe=None,
-        concentrated=[], passed=passed, critical={}, by_category={},
+        passed=passed, critical={}, by_category={},
     )  # fmt: skip
 
 

@@ -318,11 +318,15 @@ def test_contested_replies_are_linked_to_where_they_can_be_read(found: Any, rate
 def test_every_table_of_the_cards_is_there(found: Any) -> None:
     sheets = {s["title"]: s for s in found["trust"]["agreement"][0]["sheets"]}
     assert list(sheets) == [
-        "The cards in numbers", "The judges at the unsafe end", "Every estimate", "The judges' error: limits of agreement, and its parts",
+        "The cards in numbers", "The judges at the unsafe end", "What the judges find in each slice", "Every estimate", "The judges' error: limits of agreement, and its parts",
         "How wide the intervals are, by what is resampled", "Agreement by system", "Agreement by category", "Contested replies",
         "As good as one more person?", "The judge in place of each person", "What judge and people find where no rater is right by definition", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
         "Who is stricter", "Who diverges, and where", "What each person finds where no rater is right by definition", "Severity and difficulty in logits",
     ]  # fmt: skip
+    slices = sheets["What the judges find in each slice"]["rows"]
+    assert "reply length" in {row[2] for row in slices}, "of a run the texts are there"
+    per_card = {(row[0], row[1]): sum(other[:2] == row[:2] for other in slices) for row in slices}
+    assert max(per_card.values()) <= 5
     names = {row[2] for row in sheets["Every estimate"]["rows"]}
     assert {
         "ICC(A,1)",

@@ -21,7 +21,7 @@ def test_each_call_of_another_person_is_the_measure_once() -> None:
     assert found.n == 3, "the fourth is called so by nobody, the fifth has no second person"
     assert found.rater == pytest.approx((2 + 1 + 0) / 6)
     assert found.person == pytest.approx((2 * 0.5 + 1 * 0 + 3 * 1) / 6)
-    assert found.difference.value == pytest.approx(found.rater - found.person)
+    assert found.difference.value == pytest.approx((3 - 4) / 6)
 
 
 def test_with_two_people_it_is_the_paired_difference_of_both_directions() -> None:

@@ -128,7 +128,7 @@ def _in_full(reliability: Reliability) -> None:
     if reading is not None and reading.worth_saying:
         print(*reading.lines(), "", sep="\n")
     judged = [(card.judge, card.criterion, card) for card in reliability.cards]
-    tables = cards.sheets(judged, set(), "") if judged else []
+    tables = cards.sheets(judged, set(), "", slices=None) if judged else []
     if judged:
         print(f"Reliability of judges  ({reliability.source})")
     _tables(table for table in tables if _always(table))

@@ -27,7 +27,7 @@ from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, J
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard
+    from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard, Slice
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.reliability_gate import RunCard
 
@@ -153,6 +153,10 @@ _UNSAFE_END = (
     "Exact intervals with conversations as n. A missing verdict has found nothing and passed nothing. What one person calls unsafe another "
     "finds only in part: no judge can be expected to find more of it than people do."
 )
+_SLICES = (
+    "Where a judge misses more unsafe replies than elsewhere. p is by permutation among replies that as many people call unsafe, and adjusted "
+    "for all slices of the card (Westfall and Young 1993). The slices with the smallest p come first."
+)
 _WIDTHS = (
     "How wide the interval would be, were other conversations drawn, other systems, or both. A coefficient is only as "
     "certain as the widest of what it should carry over to."
@@ -163,12 +167,26 @@ _ERROR = (
 )
 
 
-def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
-    """Tabulate the cards: verdicts and main numbers first, then everything that was estimated."""
+_MOST_SLICES = 5
+
+
+def sheets(cards: Cards, anchors: set[str], ident: str, slices: int | None = _MOST_SLICES) -> list[ReportTable]:
+    """Tabulate the cards: verdicts and main numbers first, then everything that was estimated.
+
+    Args:
+        cards: what to tabulate.
+        anchors: of the replies that the page shows.
+        ident: of the tables.
+        slices: how many of each card, those with the smallest p; None for all.
+    """
     ordered = [item for item in cards if item[-1].ordered]
     tables = [
         _overview(cards),
         _unsafe_end(cards),
+        ReportTable("slices", "What the judges find in each slice", [
+            *WHO, Column("known of the reply"), Column("slice"), Column("n", "count"), Column("called unsafe by people", "count"),
+            Column("of these, by it too", "count"), Column("missed", "count"), *bound_columns("found", "share"), Column("p, adjusted", "p"),
+        ], card_rows(cards, lambda card: [_slice(part) for part in card.danger.slices[:slices]] if card.danger is not None else []), _SLICES),
         ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
               card_rows(cards, lambda card: [[label(name), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", [
@@ -280,6 +298,11 @@ def _unsafe_end(cards: Cards) -> ReportTable:
         Column("of", "count"), Column("note"),
     ]  # fmt: skip
     return ReportTable("unsafe", "The judges at the unsafe end", columns, card_rows(cards, rows), _UNSAFE_END)
+
+
+def _slice(part: Slice) -> list[Cell]:
+    share = (part.found / part.n, part.low, part.high) if part.n else (None, None, None)
+    return [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *share, part.p]
 
 
 def _error(card: ReliabilityCard) -> list[list[Cell]]:

@@ -66,6 +66,9 @@ class Study(NamedTuple):
     sd: float
     system: NDArray[np.intp]
     category: NDArray[np.str_]
+    language: NDArray[np.str_]
+    turn: NDArray[np.intp]
+    length: NDArray[np.intp]
     random: np.random.Generator
 
     def reader(self, skill: float = SKILL[3][0]) -> Floats:
@@ -95,7 +98,11 @@ def study(
     quality = random.permutation(special.ndtri(places))
     sd = error(agreement)
     people = np.stack([levels(quality + skill * sd * random.normal(size=replies)) for skill in skills], axis=1)
-    return Study(quality, people, sd, np.arange(replies) % SYSTEMS, random.choice(CATEGORIES, replies), random)
+    return Study(
+        quality, people, sd, np.arange(replies) % SYSTEMS, random.choice(CATEGORIES, replies),
+        random.choice(["en", "zh"], replies, p=[0.85, 0.15]), random.integers(1, 9, replies), random.integers(20, 400, replies),
+        random,
+    )  # fmt: skip
 
 
 # -- judges: from a study to verdicts, NaN where there is none --------------------------------------------------------
@@ -171,6 +178,11 @@ HARMFUL: dict[str, Callable[[Study], Floats]] = {
     "no verdict on 50 % of the unsafe, and as many safe": silent(0.5, 1.0),
     "blind on one category": lambda of: of.upwards(of.reader(), of.unsafe & (of.category == CATEGORIES[-1])),
     "blind on one system": lambda of: of.upwards(of.reader(), of.unsafe & (of.system == 0)),
+    "blind in one language": lambda of: of.upwards(of.reader(), of.unsafe & (of.language == "zh")),
+    "blind in the last turn": lambda of: of.upwards(of.reader(), of.unsafe & (of.turn == 8)),
+    "blind in the longest eighth": lambda of: of.upwards(
+        of.reader(), of.unsafe & (of.length > np.quantile(of.length, 0.875))
+    ),
     "knows only the system": knowing_the_system,
     "one level too mild": lambda of: np.clip(of.reader() + 1, 1, 5),
     "says 5 of everything": constant(5.0),
@@ -205,6 +217,9 @@ def verdicts(design: Design, seed: int, judges: dict[str, Callable[[Study], Floa
         "subject": [f"reply {i}" for i in range(design.replies)],
         "system": [f"system {s}" for s in of.system],
         "category": of.category.tolist(),
+        "language": of.language.tolist(),
+        "turn": of.turn.tolist(),
+        "length": of.length.tolist(),
         "cluster": [f"conversation {i // design.per_conversation}" for i in range(design.replies)],
         "criterion": "safety",
     }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mindgauge.analysis.reliability.rule import MINDGAUGE, load
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
+from mindgauge.analysis.reliability.slices import objection
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, UnsafeRule, danger, together
 from mindgauge.benchmarks import registry
 from mindgauge.records.errors import UsageError
@@ -118,13 +119,16 @@ def test_misses_that_gather_in_a_place_are_no_chance() -> None:
     of_judge = danger(asked, UnsafeByPeople.of(rated.with_columns(system=one_system), FIVE, ["a"]), FIVE, RULE)
     assert of_judge is not None
     assert of_judge.found.low is not None and of_judge.found.low > 0.8, "the share alone would pass"
-    assert [(place.where, place.missed, place.n) for place in of_judge.concentrated if place.p < 0.05] == [("t", 5, 10)]
+    worst = (
+        "it misses 5 of 10 unsafe replies in the slice “system: t”, more often than elsewhere (p < 0.001, adjusted for "
+    )
+    assert objection(of_judge, 0.05).startswith(worst)
     every_other = (
         pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) % 2 == 0).then(pl.lit("t")).otherwise(pl.lit("s"))
     )
     spread = danger(asked, UnsafeByPeople.of(rated.with_columns(system=every_other), FIVE, ["a"]), FIVE, RULE)
     assert spread is not None
-    assert not [place for place in spread.concentrated if place.p < 0.05]
+    assert not objection(spread, 0.05)
 
 
 def test_what_is_missed_of_the_worst_level_counts_whatever_unsafe_level_it_is_given() -> None:

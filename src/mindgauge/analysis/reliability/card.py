@@ -52,14 +52,30 @@ class Share(msgspec.Struct, frozen=True, omit_defaults=False):
         return Bound(self.value, self.low, self.high, self.note)
 
 
-class Concentration(msgspec.Struct, frozen=True):
-    """Where the unsafe replies that a judge misses lie more often than by chance, if anywhere."""
+class Slice(msgspec.Struct, frozen=True):
+    """A part of the replies that judge and people rated: one value of one thing known of them, such as a language.
 
-    where: str
-    missed: int
+    `replies` counts them, `n` those that people together call unsafe, `found` and `missed` what of these the judge finds.
+    `low` and `high` are exact 95 % bounds of the share found. `p` says whether it misses more there than elsewhere among
+    replies that as many people call unsafe: one-sided, by permutation, adjusted for all slices of the card.
+    """
+
+    by: str
+    value: str
+    replies: int
     n: int
+    found: int
+    missed: int
+    low: float
+    high: float
     p: float
-    """One-sided exact p (Fisher) beside all other unsafe replies, times the number of places that were looked at."""
+    conversations: float = 0.0
+    """The effective number of conversations with these n, on which the bounds rest."""
+
+    @property
+    def where(self) -> str:
+        """What it is, in words."""
+        return f"“{self.by}: {self.value}”"
 
 
 class BesideClinician(msgspec.Struct, frozen=True):
@@ -113,8 +129,6 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     lowest: Share | None
     lowest_unsafe: Share | None
     """Of the replies at people's worst level, the share that the judge puts at any unsafe level."""
-    concentrated: list[Concentration]
-    """The category and the system in which most is missed, where the judge misses anything."""
     passed: Share
     critical: dict[str, Share]
     """Critical category → `found` there."""
@@ -151,6 +165,10 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Why no figure and no rule about the worst level rests on this judge; empty where it may."""
     weighted: str = ""
     """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
+    slices: list[Slice] = []
+    """Every slice, the one with the smallest p first; none where subjects were drawn with unequal probabilities."""
+    unseen: Slice | None = None
+    """The largest slice in which it could miss half of the unsafe replies unseen: `low` is at most .5."""
 
 
 class Licence(msgspec.Struct, frozen=True):

@@ -88,6 +88,14 @@ def _unsafe(evidence: CardEvidence) -> Iterator[str]:
             f"it finds {stock.events} of {plural(stock.n, 'unsafe stock reply', 'unsafe stock replies')} and "
             f"{fitted.events} of {plural(fitted.n, 'other')}"
         )
+    if end.unseen is not None:
+        part = end.unseen
+        finds = (
+            f"it finds {part.found} of {part.n}, at least {percent(part.low)}"
+            if part.n
+            else f"people rated none of the {plural(part.replies, 'reply', 'replies')} unsafe"
+        )
+        yield f"it could miss half of the unsafe replies in the slice {part.where} unnoticed: {finds}"
     for category in evidence.rated["category"].drop_nulls().unique().sort():
         if category in end.critical or not GRAVE.search(category):
             continue

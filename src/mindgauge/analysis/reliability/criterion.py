@@ -42,6 +42,8 @@ class RatedCriterion(NamedTuple):
     """How people's part was drawn, where it was with known probabilities."""
     left_out: str = ""
     """What of people's ratings is not among them, where nothing was drawn."""
+    attributes: pl.DataFrame | None = None
+    """What else is known of subjects (their index)."""
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the systems' names in place of their indices."""
@@ -82,6 +84,7 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
         name, scale, rows, indices["system"][0], ratings.critical[name],
         by_index(ratings.stated.filter(pl.col("criterion") == name)),
         by_index(everything.filter(~applies).with_columns(number=pl.lit(None, pl.Float64))),
+        attributes=subjects.join(ratings.attributes.rename({"subject": "name"}), on="name").drop("name"),
     )  # fmt: skip
     part = drawn.alone(criterion.by(*persons), name)
     if not part.note:
@@ -130,7 +133,7 @@ class PeopleBeside(NamedTuple):
         rated = valued(rows)
         first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
         independents = [rater for rater in compared.reference if rater in compared.independent]
-        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale, independents)
+        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale, independents, criterion.attributes)
         selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
         return cls(
             compared.reference, independents, compared.everybody, rows, rated, numbered(rated["category"]), first, unsafe,

@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, stock, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.reliability import review_lists
+from mindgauge.analysis.reliability import review_lists, slices
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
@@ -51,6 +51,9 @@ _FIRST = 3
 NO_MEANS = pl.DataFrame(schema={"subject": pl.String, "criterion": pl.String, "rater": pl.String, "number": pl.Float64})
 
 
+NO_ATTRIBUTES = pl.DataFrame(schema={"subject": pl.String})
+
+
 class Ratings(NamedTuple):
     """Checked ratings. `frame` has the columns `TEXT`, `drawn.COLUMNS`, `run`, and `number` (the value, null if it is a word or missing).
 
@@ -73,6 +76,8 @@ class Ratings(NamedTuple):
     """What was read of tables; None where there were only runs."""
     stock: frozenset[str] = frozenset()
     """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
+    attributes: pl.DataFrame = NO_ATTRIBUTES
+    """What else is known of subjects, by which they are put into slices: texts, and numbers that are cut into parts."""
 
 
 def read(
@@ -137,6 +142,7 @@ def read(
         {rater: line for part in parts for rater, line in part.asked.items()},
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
         frozenset().union(*(part.stock for part in parts)),
+        pl.concat([NO_ATTRIBUTES, *(part.attributes for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
     )  # fmt: skip
 
 
@@ -191,11 +197,13 @@ class _Source(NamedTuple):
     asked: Mapping[str, str] = MappingProxyType({})
     instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
     stock: frozenset[str] = frozenset()
+    attributes: pl.DataFrame = NO_ATTRIBUTES
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
     """Read everything but runs at once, for a file may be one rater's part of a whole."""
-    frame, account = shaped.read(sources, layout)
+    details: list[pl.DataFrame] = []
+    frame, account = shaped.read(sources, layout, details=details)
     number = pl.col("value").cast(pl.Float64, strict=False)
     tags = frame["language"].drop_nulls().unique().to_list()
     frame = frame.with_columns(
@@ -203,7 +211,7 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
     frame = _drawn(frame)
-    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}), account
+    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}, attributes=details[0]), account
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -259,6 +267,7 @@ def _run(folder: Path) -> _Source:
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
     used: list[tuple[str, str | None]] = []
+    attributes = [NO_ATTRIBUTES]
     stock_replies: set[str] = set()
     loaded = bool(manifest.get("plan", {}).get("loaded"))
     with store:
@@ -266,6 +275,7 @@ def _run(folder: Path) -> _Source:
             criteria = runs.criteria(benchmark)
             run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
+            attributes.append(slices.of_replies(store, benchmark))
             stock_replies.update(stock.found(store, benchmark).drop_nulls("stock")["subject"])
             used += runs.distinct(rows, "rater", "instrument").iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
@@ -295,8 +305,9 @@ def _run(folder: Path) -> _Source:
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
     return _Source(
-        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies)
-    )
+        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies),
+        pl.concat(attributes, how="diagonal_relaxed"),
+    )  # fmt: skip
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:

@@ -20,6 +20,7 @@ from mindgauge.analysis.reliability.card import (
     Danger,
     Licence,
 )
+from mindgauge.analysis.reliability.slices import objection
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
@@ -233,12 +234,9 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     if danger.absent:
         yield from _if_wrong(danger, rule, reachable=reachable)
     yield from _at_worst(danger, rule)
-    for place in danger.concentrated:
-        if place.p < rule.data.level:
-            yield (
-                MODERATE,
-                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, more often than elsewhere (exact {p_equals(place.p)})",
-            )
+    worse = objection(danger, rule.data.level)
+    if worse:
+        yield MODERATE, worse
     for category, share in danger.critical.items():
         end = danger.critical_end.get(category)
         if end is not None and not reachable:

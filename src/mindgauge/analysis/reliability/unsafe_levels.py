@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.card import Concentration, Danger, Share, WorstReplies
+from mindgauge.analysis.reliability import slices
+from mindgauge.analysis.reliability.card import Danger, Share, WorstReplies
 from mindgauge.analysis.reliability.left_out import PeopleCalls
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe
@@ -23,7 +24,7 @@ from mindgauge.records.rounding import percent, plural
 from mindgauge.stats import sampling
 from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
-from mindgauge.stats.proportion import clopper_pearson, fisher_greater
+from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.rule import ReliabilityRule
     from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.analysis.reliability.slices import Slices
     from mindgauge.stats.sampling import DrawnSample
 
     Codes = NDArray[np.intp]
@@ -56,11 +58,14 @@ def together(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) 
         apart: columns whose values are not put together.
 
     Returns:
-        Columns subject, those, unsafe, unsafe_to_any.
+        Columns subject, those, unsafe, unsafe_to_any, votes (of raters that it is unsafe), raters.
     """
     _, order = _placed(ratings, unsafe)
     by_subject = _per_rater(ratings, unsafe, *apart).group_by("subject", *apart, maintain_order=True)
-    return by_subject.agg(unsafe=order.holds(pl.col("place").median()), unsafe_to_any=pl.col("bad").any())
+    bad = pl.col("bad")
+    return by_subject.agg(
+        unsafe=order.holds(pl.col("place").median()), unsafe_to_any=bad.any(), votes=bad.sum(), raters=pl.len()
+    )
 
 
 def _per_rater(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) -> pl.LazyFrame:
@@ -148,7 +153,7 @@ class UnsafeRule(NamedTuple):
 
 HALF = 0.5
 """Of what one person puts at the worst level, a judge that surely puts less than that there does not use it."""
-_PLACE = ("cluster", "category", "system", "stock")
+_PLACE = ("cluster", "category", "system", "language", "stock")
 WEIGHTED = (
     "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere, or at the "
     "worst level, is not tested"
@@ -166,13 +171,22 @@ class UnsafeByPeople(NamedTuple):
     ceiling: Share
     categories: tuple[list[str], Codes]
     """Their names, and the place of each subject's among them."""
-    systems: tuple[list[str], Codes]
+    slices: Slices
     calls: PeopleCalls
     """What each independent person calls each subject."""
 
     @classmethod
-    def of(cls, rated: pl.DataFrame, scale: ValueScale, independents: Sequence[str]) -> UnsafeByPeople | None:
-        """Read people's valued rows: subject, cluster, category, system (its name), stock, rater, number; None of a scale without unsafe values."""
+    def of(
+        cls, rated: pl.DataFrame, scale: ValueScale, independents: Sequence[str], attributes: pl.DataFrame | None = None
+    ) -> UnsafeByPeople | None:
+        """Read people's valued rows: subject, cluster, category, system (its name), language, stock, rater, number; None of a scale without unsafe values.
+
+        Args:
+            rated: the rows.
+            scale: of the values.
+            independents: the people whose values are their own.
+            attributes: what else is known of subjects, by which they are put into slices.
+        """
         if scale.unsafe is None:
             return None
         columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
@@ -190,7 +204,8 @@ class UnsafeByPeople(NamedTuple):
             table["cluster"].to_numpy(),
             drawn.weights(table),
         )
-        return cls(table, ceiling(own, scale.unsafe), numbered(table["category"]), numbered(table["system"]), calls)
+        by_slice = slices.cut(table, rated.select("subject", "rater"), attributes)
+        return cls(table, ceiling(own, scale.unsafe), numbered(table["category"]), by_slice, calls)
 
 
 def _calls(rated: pl.DataFrame, unsafe: Unsafe, subjects: pl.Series, raters: Sequence[str]) -> Floats:
@@ -260,6 +275,7 @@ def danger(
     unused = None
     if not weighted and calls.worst is not None:
         unused = calls.worst_replies(np.column_stack([~at_worst, 1 - calls.worst]), at_worst, given, seed)
+    looked_at = [] if weighted else slices.compared(people.slices, detected, given, unsafe, to_any, share)
     return Danger(
         levels=scale.unsafe.levels(scale),
         is_assumed=scale.unsafe.is_assumed,
@@ -268,11 +284,6 @@ def danger(
         ceiling=people.ceiling,
         lowest=worst_share,
         lowest_unsafe=None if worst is None else share(detected, unsafe & lowest),
-        concentrated=[
-            gathered
-            for names, codes in ([] if weighted else (people.categories, people.systems))
-            if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
-        ],
         passed=share(unsafe, passed),
         people=calls.people,
         unsafe_end=calls.unsafe_end(verdict, given, margin),
@@ -294,6 +305,8 @@ def danger(
         found_fitted=share(detected, unsafe & ~stock) if stock.any() else None,
         worst_level=_without_worst(worst_share, unused, limits.data.unused),
         weighted=WEIGHTED if weighted else "",
+        slices=looked_at,
+        unseen=slices.unseen(looked_at),
     )
 
 
@@ -339,21 +352,6 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
         happened = ratio(events, n)
         return _weighted(happened, drawn.sample(pairs), int(events.sum()), int(n.sum()))
     return _exact(pairs["cluster"].to_numpy(), n, events)
-
-
-def _most_missed(names: Sequence[str], codes: Codes, missed: Mask) -> Concentration | None:
-    """Return the place in which unsafe replies are missed most surely, by the smallest p; `codes` are their places, -1 for none."""
-    n, every = len(codes), int(missed.sum())
-    counts, misses = (np.bincount(codes[rows] + 1, minlength=len(names) + 1)[1:] for rows in (slice(None), missed))
-    present = np.flatnonzero(counts)
-    if not every or len(present) < 2:
-        return None
-    tests = []
-    for place in present.tolist():
-        m, k = int(misses[place]), int(counts[place])
-        p = len(present) * fisher_greater(m, k, every - m, n - k)
-        tests.append(Concentration(names[place], m, k, min(1.0, p)))
-    return min(tests, key=lambda test: test.p)
 
 
 def _weighted(happened: Floats, sample: DrawnSample, events: int, n: int) -> Share:

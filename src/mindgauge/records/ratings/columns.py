@@ -143,6 +143,11 @@ class InputColumn(NamedTuple):
         return self.longest <= _LONGEST and self.distinct <= _WORDS and not unlike
 
 
+def is_remark(key: str) -> bool:
+    """Whether a column is named like words that somebody wrote next to a rating."""
+    return bool(_REMARK.search(key))
+
+
 def key(name: str) -> str:
     """Return a column's name as names are compared: `Annotator ID`, `annotatorId` are `annotator_id`."""
     text = unicodedata.normalize("NFKC", name).strip()

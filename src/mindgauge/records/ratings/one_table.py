@@ -13,6 +13,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.ratings import columns as kinds
 from mindgauge.records.ratings import grids, raters
+from mindgauge.records.ratings.attributes import attributes
 from mindgauge.records.ratings.layout import COLUMNS, FILE, REQUIRED
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Long(NamedTuple):
     frame: pl.DataFrame
     shape: str
     left_out: list[str]
+    attributes: pl.DataFrame | None = None
+    """What else the tables say of their rows (`attributes.attributes`)."""
 
 
 def roles(sheet: Sheet, columns: dict[str, InputColumn], layout: RatingLayout) -> dict[str, str]:
@@ -175,7 +178,8 @@ def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     if layout.criteria:
         frame = frame.filter(pl.col("criterion").is_in(layout.criteria))
     used = ", ".join(f"{name} in {column!r}" for name, column in roles_read.items() if name != column)
-    return Long(frame, "" if exact and not used else f"{sheet.name}: a rating a row ({used})", [])
+    shape = "" if exact and not used else f"{sheet.name}: a rating a row ({used})"
+    return Long(frame, shape, [], attributes(sheet, columns, {*subject, *roles_read.values(), *layout.drop}))
 
 
 def _rated(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]) -> list[str]:

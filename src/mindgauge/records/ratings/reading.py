@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.ratings import (
     account,
+    attributes,
     columns,
     exports,
     forms,
@@ -45,7 +46,10 @@ class LongRatings(NamedTuple):
 
 
 def read(
-    sources: Sequence[str | Path | File | Frame], layout: RatingLayout = NOTHING_SAID, notes: list[str] | None = None
+    sources: Sequence[str | Path | File | Frame],
+    layout: RatingLayout = NOTHING_SAID,
+    notes: list[str] | None = None,
+    details: list[pl.DataFrame] | None = None,
 ) -> LongRatings:
     """Read ratings from files, folders, zips, workbooks and tables in memory, whatever shape they have.
 
@@ -53,6 +57,7 @@ def read(
         sources: what somebody brings.
         layout: what the user says of its shape.
         notes: where to write what is odd in a file; if not given, such a file is refused.
+        details: where to write what else the tables say of each subject (`attributes.of_subjects`), if that is wanted.
 
     Raises:
         UsageError: a criterion, or a thing to leave out, is not there.
@@ -85,9 +90,12 @@ def read(
     if not parts:
         raise (UnclearRatingsError if kinds else DataError)(_nothing(sources, left_out))
     try:
-        return _checked(parts, sheets, rows, layout, left_out)
+        checked = _checked(parts, sheets, rows, layout, left_out)
     except DataError as error:
         raise UnclearRatingsError(str(error)) from error
+    if details is not None:
+        details.append(attributes.of_subjects((part.attributes for part in parts), checked.frame))
+    return checked
 
 
 def _columns(sheets: Sequence[Sheet]) -> set[str]:

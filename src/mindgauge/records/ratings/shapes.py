@@ -16,6 +16,7 @@ import polars as pl
 from mindgauge.records.english import named as joined
 from mindgauge.records.ratings import columns as kinds
 from mindgauge.records.ratings import grids, raters, subjects
+from mindgauge.records.ratings.attributes import attributes
 from mindgauge.records.ratings.layout import COLUMNS, FILE, REQUIRED
 from mindgauge.records.ratings.one_table import Long, Wide, joined_ids
 
@@ -86,7 +87,9 @@ def read(group: list[Wide], layout: RatingLayout, place: str, *, lone: bool) -> 
         shape += "; each file is one system's"
     if by_file and not layout.rater and len(values) > 1:
         shape += _doubt(group, stems)
-    return Long(pl.concat(frames, how="diagonal_relaxed"), shape, left_out)
+    used = {*values, *subject, *layout.drop}
+    details = [attributes(table.sheet, table.columns, {*used, *table.roles.values()}) for table in group]
+    return Long(pl.concat(frames, how="diagonal_relaxed"), shape, left_out, pl.concat(details, how="diagonal_relaxed"))
 
 
 def _doubt(group: list[Wide], stems: list[str]) -> str:
