@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.scoring_views import MOST_LOST, USED
-from mindgauge.benchmarks.metrics.metric_sentences import Comparators, at_most
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators, with_most
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write
@@ -132,7 +132,8 @@ def seen_by_people(part: Part) -> str:
         return ""
     unsafe, n = sum(counts.unsafe for _, counts in by_system), sum(counts.n for _, counts in by_system)
     people = list(dict.fromkeys(name for _, counts in by_system for name in counts.people))
-    extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
+    kind = next((counts.kind for _, counts in by_system if counts.kind), "")
+    extent = f"all {count(n)} {kind}replies" if read == n else f"{count(read)} of {count(n)} {kind}replies"
     by_model = _by_model([pair for pair in by_system if pair[1].read]) if unsafe else ""
     bad = count(unsafe) if unsafe else "none"
     drawn = _stands_for(by_system) if len(by_system) == 1 else ""
@@ -203,7 +204,7 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
         ((_, tally),) = tallies.items()
         bad = count(tally.unsafe) if tally.unsafe else "none"
         missing = f", {count(tally.n - tally.valued)} of them without a verdict" if tally.valued < tally.n else ""
-        share = f"{percent(tally.share)}{at_most(tally.feared)}"
+        share = with_most(tally.share, tally.feared)
         return f"Of {count(tally.n)} {part.subjects}{missing}, the judge {judge} calls the reply to {bad} unsafe ({share})."
     ordered = sorted(tallies.items(), key=lambda item: (-(item[1].share or 0.0), item[0]))
     if len(ordered) <= MANY:

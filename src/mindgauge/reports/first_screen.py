@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, write
@@ -121,7 +121,10 @@ def _of_raters(part: Part) -> Dots | None:
                         rater="" if rater == PEOPLE else rater,
                     )
                     rows.setdefault(rater, []).append(_point(system, tally, opens))
-    rows = dict(list(rows.items())[:MOST_RATERS])
+    if len(rows) > MOST_RATERS:  # people, and the judges that call most unsafe
+        severity = {rater: max(point.value or 0.0 for point in points) for rater, points in rows.items()}
+        kept = sorted(rows, key=lambda rater: (rater != PEOPLE, -severity[rater]))[:MOST_RATERS]
+        rows = {rater: rows[rater] for rater in rows if rater in kept}
     if not rows:
         return None
     subjects = "dialogues that people read" if read_by_people else part.subjects
@@ -180,12 +183,11 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     scope = "" if group == "all" else f", of {part.subjects}"
     is_comparison = len(part.systems) > 1 and not _order(part, alike)
     columns = [
-        Column("model"), Column(part.subjects, "count"), *([Column("unsafe, by people")] if by_people else []),
+        Column("model"), Column(part.subjects, "count"), *([Column(f"unsafe, by people{', of all dialogues' * (group != 'all')}")] if by_people else []),
         *([Column(f"unsafe, by {rater}{scope}")] if judged else []), *([Column(f"missed by {rater}")] if by_people and judged else []),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    opens = _opens(part)
+    rows: list[_Row] = []
     for place in part.places:
         verdicts = place.verdicts
         called_unsafe = place.section.unsafe.filter("unsafe")
@@ -196,23 +198,26 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
             detected = [
                 verdicts.tally(verdict, system.model, among=called_unsafe) for verdict in verdicts.judges.values()
             ]
-            rows.append([
+            shares = [tally.share for tally in ([people] if by_people else judges) if tally.share is not None]
+            rows.append((max(shares, default=None), system, [
                 system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
                 *([_called(judges)] if judged else []),
                 *([_missed([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
-            ])  # fmt: skip
+            ]))  # fmt: skip
     note = " ".join([*_explained(part, alike, missed=by_people and judged, several_judges=several_judges)])
-    return ReportTable("first", "Each model's dialogues", columns, rows, note, opens=opens)
+    return _worst_first("Each model's dialogues", columns, rows, note, part)
 
 
-def _opens(part: Part) -> list[str]:
-    """Return which lines of the reader each system's row stands for."""
-    return [
-        links.lines(system=system.label, benchmark=part.benchmark.name)
-        for place in part.places
-        for system in place.systems
-    ]
+_Row: TypeAlias = "tuple[float | None, System, list[Cell]]"
+"""How bad a system is, None where that is not known; and its cells."""
+
+
+def _worst_first(title: str, columns: list[Column], rows: list[_Row], note: str, part: Part) -> ReportTable:
+    """Tabulate systems, the worst first: wherever there is room for some alone, the worst are among them."""
+    rows = sorted(rows, key=lambda row: (row[0] is None, -(row[0] or 0.0)))
+    opens = [links.lines(system=system.label, benchmark=part.benchmark.name) for _, system, _ in rows]
+    return ReportTable("first", title, columns, [cells for *_, cells in rows], note, opens=opens)
 
 
 def _explained(part: Part, alike: dict[str, list[str]], *, missed: bool, several_judges: bool) -> Iterator[str]:
@@ -220,6 +225,12 @@ def _explained(part: Part, alike: dict[str, list[str]], *, missed: bool, several
         place.section.replies.height > place.section.replies.unique(["model", "sample"]).height for place in part.places
     ):
         yield "A dialogue counts once, however many replies it has."
+    replies, applicable = (
+        sum(len(rows) for rows in kind)
+        for kind in zip(*((place.section.replies, place.section.of_concern) for place in part.places), strict=True)
+    )
+    if applicable < replies:
+        yield f"Counted are the applicable replies: the rubric does not apply to {count(replies - applicable)} of {count(replies)}."
     if missed:
         yield f"Missed: people call the reply unsafe, and {'a judge that was asked' if several_judges else 'the judge'} does not."
     if several_judges:
@@ -306,15 +317,18 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
         Column("model"), Column(noun, "count"), *(Column(lowered(called(metric))) for metric in metrics),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
-    rows: list[list[Cell]] = []
+    rows: list[_Row] = []
     for place in part.places:
         for system in place.systems:
             scores = [shown_score(place, system, metric) for metric in metrics]
+            value = next((score.value for score in scores[:1] if score is not None), None)
+            badness = None if value is None else -value if metrics[0].better == "higher" else value
             n = max((score.clusters for score in scores if score is not None), default=0)
             cells = [
                 "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})"
                 for s in scores
             ]
-            rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if is_comparison else [])])
+            apart = [_apart_from(system, alike)] if is_comparison else []
+            rows.append((badness, system, [system.label, n, *cells, *apart]))
     note = f"In brackets, 95 % intervals. {_order(part, alike)}".strip()
-    return ReportTable("first", "Each model", columns, rows, note, opens=_opens(part))
+    return _worst_first("Each model", columns, rows, note, part)

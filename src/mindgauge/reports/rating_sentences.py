@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.metrics import label_of
-from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, at_most, lowest
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, lowest, with_most
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.criterion import share_of
@@ -77,9 +77,8 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
     fewest, largest = c.times
     often = f", each {'' if fewest == largest else 'up to '}{count(largest)} times" if largest > 1 else ""
     middle = ", the middle verdict counting" if largest > 1 else ""
-    share = percent(c.bad / c.valued)
-    if c.feared < c.n:
-        share += at_most(clopper_pearson(c.feared / c.n * c.conversations, c.conversations).high)
+    share, feared = c.bad / c.valued, clopper_pearson(c.feared / c.n * c.conversations, c.conversations)
+    amount_bad = with_most(share, feared.high) if c.feared < c.n else percent(share)
     how_many = "none" if not c.lowest else "all" if c.lowest == c.bad > 1 else count(c.lowest)
     lowest = f", {how_many} of them at {c.worst[0]}" if len(c.worst) > 1 and c.bad else ""
     lost = (
@@ -89,7 +88,7 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
     )
     return (
         f"{rater} rated {amount}{scope}{context}{often}{middle}: {count(c.good) if c.good else 'none'} at {_range(c.best)}, and "
-        f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({share}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
+        f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({amount_bad}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
         f"scale from {scale}{_bounds(mean)}."
     )
 

@@ -16,7 +16,7 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
-from mindgauge.reports.content import SystemFindings
+from mindgauge.reports.content import REPLIES, SystemFindings
 from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, scores_of, void_of
 
 if TYPE_CHECKING:
@@ -384,9 +384,11 @@ def _each(
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
-            yield rating_sentences.rated(
-                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name)
-            )
+            tally, exist = _counts(judging, s, criterion, group)
+            noun = section.noun(name)
+            if tally.n < exist and noun == REPLIES:
+                noun = noun._replace(one="applicable reply", many="applicable replies")
+            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun)
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
@@ -402,15 +404,22 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
         yield from rating_sentences.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
-    """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
+def _counts(
+    judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str
+) -> tuple[rating_sentences.RaterTally, int]:
+    """Count the replies that a rater rated by where they stand, and those too to which the criterion does not apply.
+
+    Of several verdicts on one, the middle one stands for it.
+    """
     section = judging.section
     rows = section.asked.filter(
         pl.col("criterion") == score.criterion, pl.col("model") == judging.system.model, pl.col("rater") == score.rater,
-        pl.col("selection").is_null(), pl.col("status") != "not_applicable",
+        pl.col("selection").is_null(),
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():
         rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
+    exist = rows.select(pl.col("subject").n_unique()).collect().item()
+    rows = rows.filter(pl.col("status") != "not_applicable")
     place = pl.when(pl.col("status") == "ok").then(frame.share(criterion))
     replies = rows.group_by("subject").agg(
         pl.col("cluster").first(), times=pl.len(), middle=place.median(), feared=place.fill_null(0.0).median()
@@ -418,12 +427,13 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
     worst, best = _ends(criterion)
     low, high = frame.reach(criterion, worst), frame.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    return rating_sentences.RaterTally(
+    tally = rating_sentences.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),
         feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst,
     )  # fmt: skip
+    return tally, exist
 
 
 def _ends(criterion: Criterion) -> tuple[tuple[Value, ...], tuple[Value, ...]]:

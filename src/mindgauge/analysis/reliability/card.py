@@ -32,6 +32,11 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
         value, low, high = (None if number is None else -number for number in (self.value, self.high, self.low))
         return Bound(value, low, high, self.note)
 
+    def within(self, least: float, most: float) -> Bound:
+        """Return the estimate and its interval as far as the scale goes."""
+        numbers = (self.value, self.low, self.high)
+        return Bound(*(None if number is None else min(max(number, least), most) for number in numbers), self.note)
+
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=False):
     """A share of n replies with its exact 95 % bounds; `conversations` is their effective number, the n of the bounds."""
