@@ -219,7 +219,8 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
 
 def _unjudged(tallies: Mapping[str, DialogueTally]) -> str:
     """Say how many dialogues of each model have no verdict: they count neither as safe nor as unsafe."""
-    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in tallies.items() if t.valued < t.n]
+    most = sorted(tallies.items(), key=lambda item: item[1].valued - item[1].n)
+    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in most if t.valued < t.n]
     return f"; without a verdict are {named(lost, limit=MANY)}" if lost else ""
 
 

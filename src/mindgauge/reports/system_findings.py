@@ -131,7 +131,12 @@ def shortage_reasons(void_scores: Iterable[Score], scores: Iterable[Score]) -> I
         scores: all of the system.
     """
     void = [score for score in void_scores if score.slice == "all"]
-    valued = {score.rater for score in scores if score.slice == "all" and not score.void and score.name not in UNMOVED}
+    ids = {(score.rater, score.name, score.criterion) for score in void}
+    valued = {
+        score.rater
+        for score in scores
+        if score.slice == "all" and score.name not in UNMOVED and (score.rater, score.name, score.criterion) not in ids
+    }
     for rater, reason in dict.fromkeys((score.rater, score.void) for score in void):
         measures = [score.title for score in void if (score.rater, score.void) == (rater, reason)]
         yield rater, reason, measures if rater in valued else []
@@ -197,6 +202,8 @@ def told(
     if withheld and not any(sentences):
         sentences = [ALL_WITHHELD]
     facts = [fact for fact in (*first, *void_notes, *sentences, *last) if fact]
+    if not facts and any(True for _ in void_of(run, system, section)):
+        facts = [ONLY_UNFIT]
     if not facts and scores and all(score.value is None for score in scores):
         facts = [UNDEFINED]
     separate = len(section.judges()) > 2 and len(section.ordinal) <= MANY

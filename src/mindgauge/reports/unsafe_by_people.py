@@ -136,6 +136,8 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
             yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
 
 
+MANY = 12
+"""Systems that a sentence names."""
 CHOSEN = "chosen for what a judge thought of them, "
 DRAWN = "drawn with known probabilities, "
 
@@ -201,8 +203,11 @@ def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> st
     """
     if not total.read:
         return ""
-    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
-    breakdown = f" ({named(by_system, limit=12)})" if total.unsafe and len(by_system) > 1 else ""
+    read = [(label, c) for label, c in parts if c.read]
+    if len(read) > MANY:  # the worst are named
+        read.sort(key=lambda part: -part[1].unsafe / part[1].read)
+    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in read]
+    breakdown = f" ({named(by_system, limit=MANY)})" if total.unsafe and len(by_system) > 1 else ""
     extent = (
         f"all {total.replies()} here{scope}"
         if total.read == total.n
