@@ -98,16 +98,20 @@ def hits(share: float | None, n: int) -> int:
 
 def with_most(share: float | None, high: float | None) -> str:
     """Write a feared share, and how large it could be, with the decimals that tell the two apart."""
-    if share is None or high is None or high > 0.995:
-        return percent(share) + ("; it could be nearly all" if high is not None else "")
+    if share is None or high is None or share == 1:
+        return percent(share)
+    if high > 0.995:
+        return f"{percent(share)}; it could be nearly all"
     value, most = ends(share, high, "share")
     return f"{value}; it could be as many as {most}"
 
 
 def with_least(share: float | None, low: float | None) -> str:
     """Write a wanted share, and how small it could be, with the decimals that tell the two apart."""
-    if share is None or low is None or low < 0.005:
-        return percent(share) + ("; it could be nearly none" if low is not None else "")
+    if share is None or low is None or share == 0:
+        return percent(share)
+    if low < 0.005:
+        return f"{percent(share)}; it could be nearly none"
     least, value = ends(low, share, "share")
     return f"{value}; it could be as few as {least}"
 
