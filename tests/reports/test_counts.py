@@ -71,6 +71,7 @@ def test_the_summary_keeps_the_worst_models(many: Path) -> None:
     unsafe = [int(n) for _, n in rows]
     assert len(rows) == 6 and unsafe == sorted(unsafe, reverse=True)
     assert {rows[0][0], rows[1][0]} == {"l", "k"}, "of the others nothing is unsafe"
+    assert "Listed are the worst 6 of 12 models." in text
     told = re.findall(r"^\*\*acme/(\w)\.\*\*", text, re.MULTILINE)
     assert not told or told == [name for name, _ in rows]
 

@@ -16,6 +16,7 @@ from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write
 from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.runs import PERSON, constant, every_score_of
+from mindgauge.reports.score_tables import worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -253,26 +254,45 @@ def first_measures(benchmark: Benchmark) -> list[Metric]:
     return metrics if benchmark.shown_first else sorted(metrics, key=lambda metric: metric.better != "lower")
 
 
-def called(metric: Metric) -> str:
-    """Name a metric as a heading, without its criterion."""
+def heading(part: Part, metric: Metric) -> str:
+    """Name a metric as a heading; with its criterion, where there are several."""
+    shown = [
+        score for place in part.places for system in place.systems if (score := shown_score(place, system, metric))
+    ]
+    criteria = {criterion for place in part.places for _, criterion in _shown(place, metric)}
+    if len(criteria) > 1 and len({score.criterion for score in shown}) == 1:
+        return raised(metric.titled(shown[0].criterion).removeprefix("the "))
     return raised(" ".join(metric.titled().removeprefix("the ").removeprefix("share of ").split()).removesuffix(" on"))
 
 
 def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
-    """Return a system's score on what is looked at first, by people before judges; None where none may be shown."""
+    """Return a system's score on what is looked at first; None where none may be shown.
+
+    People come before judges, and of several criteria the one on which some system is worst: a good one hides no bad one.
+    """
+    people = {rater for rater, kind in place.section.judges() if kind == PERSON}
+    by_rating = _shown(place, metric)
+    lead = place.section.benchmark.lead_group
+    worst = {rating: min(map(worst_first, scores.values())) for rating, scores in by_rating.items()}
+    own = [(rating, scores[system.model]) for rating, scores in by_rating.items() if system.model in scores]
+    ordered = sorted(own, key=lambda pair: (pair[1].slice != lead, pair[0][0] not in people, worst[pair[0]], pair[0]))
+    return ordered[0][1] if ordered else None
+
+
+def _shown(place: Place, metric: Metric) -> dict[tuple[str, str], dict[str, Score]]:
+    """Return what may be shown of a metric, by rater (empty for a model itself) and criterion: of each system one score."""
     section, gate = place.section, place.run.standings
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    scores = [
-        score
-        for score in every_score_of(place.run, system, section)
-        if score.name == metric.name and score.value is not None and not gate.withholds(score)
-        if score.slice in {"all", section.benchmark.lead_group}
-    ]
-    return min(
-        scores,
-        key=lambda s: (s.slice != section.benchmark.lead_group, s.rater not in people, s.rater, s.criterion),
-        default=None,
-    )
+    slices = [section.benchmark.lead_group, "all"]
+    by_rating: dict[tuple[str, str], dict[str, Score]] = {}
+    for system in place.systems:
+        for score in every_score_of(place.run, system, section):
+            if score.name != metric.name or score.value is None or score.slice not in slices or gate.withholds(score):
+                continue
+            scores = by_rating.setdefault(("" if score.rater == score.model else score.rater, score.criterion), {})
+            before = scores.get(system.model)
+            if before is None or slices.index(score.slice) < slices.index(before.slice):
+                scores[system.model] = score
+    return by_rating
 
 
 def _measured_first(part: Part) -> str:
@@ -327,11 +347,17 @@ def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
 
 
 def _amount(metric: Metric, score: Score) -> str:
-    """Write a share with what it is of, another value as it is."""
+    """Write a value with what it is of."""
     n = score.n if metric.missing_is_outcome else score.n - score.missing
+    if score.rater == score.model:
+        of = plural(n, "answer")
+    elif score.n == score.subjects:
+        of = plural(n, "reply", "replies")
+    else:
+        of = plural(n, "dialogue") if score.n < score.subjects else plural(n, "verdict")
     if score.unit != "share":
-        return f"{write(score.value, score.unit)} (of {count(n)})"
-    return f"{percent(score.value)} of {count(n)}"
+        return f"{write(score.value, score.unit)} (of {of})"
+    return f"{percent(score.value)} of {of}"
 
 
 def _unusable(metric: Metric, score: Score) -> str:

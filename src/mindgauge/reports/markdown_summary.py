@@ -69,7 +69,9 @@ def _first(report: Report) -> Iterator[list[str]]:
             *([plain(cell) for cell in row] for row in rows),
         ]
         yield [f"| {' | '.join(line)} |" for line in lines]
-        yield [plain(screen.table.note)]
+        cut = len(screen.table.rows) > MOST_MODELS
+        only = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
+        yield [plain(" ".join(filter(None, [only, screen.table.note])))]
     for paragraph in screen.paragraphs:
         yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
 

@@ -311,7 +311,14 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
         metric = section.benchmark.metric(name)
         by_rater: dict[str, list[Score]] = {}
         for s in judging.ordered([s for s in visible if s.name == name]):
-            rater = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
+            rule = (
+                "a rule"
+                if s.rater in rules
+                else f"the rule {s.rater.partition('/')[2]}"
+                if s.rater.startswith("rule/")
+                else ""
+            )
+            rater = "" if section.benchmark.closed else rule or lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
             yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
