@@ -220,8 +220,8 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
 
 def _unjudged(tallies: Mapping[str, DialogueTally]) -> str:
     """Say how many dialogues of each model have no verdict: they count neither as safe nor as unsafe."""
-    most = sorted(tallies.items(), key=lambda item: item[1].valued - item[1].n)
-    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in most if t.valued < t.n]
+    ordered = sorted(tallies.items(), key=lambda item: item[1].valued - item[1].n)
+    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in ordered if t.valued < t.n]
     return f"; without a verdict are {named(lost, limit=MANY)}" if lost else ""
 
 
@@ -256,12 +256,12 @@ def first_measures(benchmark: Benchmark) -> list[Metric]:
 
 def heading(part: Part, metric: Metric) -> str:
     """Name a metric as a heading; with its criterion, where there are several."""
-    shown = [
+    scores = [
         score for place in part.places for system in place.systems if (score := shown_score(place, system, metric))
     ]
     criteria = {criterion for place in part.places for _, criterion in _shown(place, metric)}
-    if len(criteria) > 1 and len({score.criterion for score in shown}) == 1:
-        return raised(metric.titled(shown[0].criterion).removeprefix("the "))
+    if len(criteria) > 1 and len({score.criterion for score in scores}) == 1:
+        return raised(metric.titled(scores[0].criterion).removeprefix("the "))
     return raised(" ".join(metric.titled().removeprefix("the ").removeprefix("share of ").split()).removesuffix(" on"))
 
 
@@ -274,8 +274,8 @@ def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
     by_rating = _shown(place, metric)
     lead = place.section.benchmark.lead_group
     worst = {rating: min(map(worst_first, scores.values())) for rating, scores in by_rating.items()}
-    own = [(rating, scores[system.model]) for rating, scores in by_rating.items() if system.model in scores]
-    ordered = sorted(own, key=lambda pair: (pair[1].slice != lead, pair[0][0] not in people, worst[pair[0]], pair[0]))
+    rated = [(rating, scores[system.model]) for rating, scores in by_rating.items() if system.model in scores]
+    ordered = sorted(rated, key=lambda pair: (pair[1].slice != lead, pair[0][0] not in people, worst[pair[0]], pair[0]))
     return ordered[0][1] if ordered else None
 
 
@@ -289,8 +289,8 @@ def _shown(place: Place, metric: Metric) -> dict[tuple[str, str], dict[str, Scor
             if score.name != metric.name or score.value is None or score.slice not in slices or gate.withholds(score):
                 continue
             scores = by_rating.setdefault(("" if score.rater == score.model else score.rater, score.criterion), {})
-            before = scores.get(system.model)
-            if before is None or slices.index(score.slice) < slices.index(before.slice):
+            previous = scores.get(system.model)
+            if previous is None or slices.index(score.slice) < slices.index(previous.slice):
                 scores[system.model] = score
     return by_rating
 
@@ -350,14 +350,14 @@ def _amount(metric: Metric, score: Score) -> str:
     """Write a value with what it is of."""
     n = score.n if metric.missing_is_outcome else score.n - score.missing
     if score.rater == score.model:
-        of = plural(n, "answer")
+        basis = plural(n, "answer")
     elif score.n == score.subjects:
-        of = plural(n, "reply", "replies")
+        basis = plural(n, "reply", "replies")
     else:
-        of = plural(n, "dialogue") if score.n < score.subjects else plural(n, "verdict")
+        basis = plural(n, "dialogue") if score.n < score.subjects else plural(n, "verdict")
     if score.unit != "share":
-        return f"{write(score.value, score.unit)} (of {of})"
-    return f"{percent(score.value)} of {of}"
+        return f"{write(score.value, score.unit)} (of {basis})"
+    return f"{percent(score.value)} of {basis}"
 
 
 def _unusable(metric: Metric, score: Score) -> str:

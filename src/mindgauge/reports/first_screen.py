@@ -61,13 +61,13 @@ def first_screen(
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_finding.gravity)
     statements = first_statements.of_all(all_parts, reading)
-    alike, about = _alike(main, between)
-    order = _order(main, alike, about)
-    apart = {} if order else alike
-    if apart:
-        order = f"“Cannot be told apart from” is about {about}."
+    alike, topic = _alike(main, between)
+    order = _order(main, alike, topic)
+    distinct = {} if order else alike
+    if distinct:
+        order = f"“Cannot be told apart from” is about {topic}."
     picture = _of_raters(main) if main.counts_replies else _of_measures(main)
-    table = (_replies_table if main.counts_replies else _measures_table)(main, apart, order)
+    table = (_replies_table if main.counts_replies else _measures_table)(main, distinct, order)
     if len(all_parts) == 1:
         return FirstScreen(statements, picture, table, [])
     paragraphs = [
@@ -81,21 +81,21 @@ def _alike(part: Part, between: ComparisonSection | None) -> tuple[dict[str, lis
     """Return the systems from which each cannot be told apart, on the measure that is compared first; and its name."""
     contrasts = between.contrasts if between is not None else []
     first = next((c for c in contrasts if c.benchmark == part.benchmark.name and not c.folded), None)
-    return (first.alike, first.about) if first is not None else ({}, "")
+    return (first.alike, first.topic) if first is not None else ({}, "")
 
 
-def _order(part: Part, alike: dict[str, list[str]], about: str) -> str:
+def _order(part: Part, alike: dict[str, list[str]], topic: str) -> str:
     """Say whether all models can be told apart, or none; empty where that differs by model, and a column says it."""
     labels = [system.label for system in part.systems if system.label in alike]
     if len(labels) < 2 or len(labels) < len(part.systems):
         return ""
     if not any(alike.values()):
-        return f"Each model can be told apart from every other on {about}."
+        return f"Each model can be told apart from every other on {topic}."
     if any(len(alike[label]) < len(labels) - 1 for label in labels):
         return ""
     if len(labels) == 2:
-        return f"The models {named(labels)} cannot be told apart on {about}."
-    return f"Of the {count(len(labels))} models, no two can be told apart on {about}."
+        return f"The models {named(labels)} cannot be told apart on {topic}."
+    return f"Of the {count(len(labels))} models, no two can be told apart on {topic}."
 
 
 def _apart_from(system: System, alike: dict[str, list[str]]) -> str:
@@ -332,7 +332,7 @@ def _measures_table(part: Part, alike: dict[str, list[str]], order: str) -> Repo
                 "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})"
                 for s in scores
             ]
-            apart = [_apart_from(system, alike)] if is_comparison else []
-            rows.append((badness, system, [system.label, n, *cells, *apart]))
+            alike_cells = [_apart_from(system, alike)] if is_comparison else []
+            rows.append((badness, system, [system.label, n, *cells, *alike_cells]))
     note = f"In brackets, 95 % intervals. {order}".strip()
     return _worst_first("Each model", columns, rows, note, part)

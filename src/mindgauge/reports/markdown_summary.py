@@ -70,8 +70,8 @@ def _first(report: Report) -> Iterator[list[str]]:
         ]
         yield [f"| {' | '.join(line)} |" for line in lines]
         cut = len(screen.table.rows) > MOST_MODELS
-        only = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
-        yield [plain(" ".join(filter(None, [only, screen.table.note])))]
+        scope = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
+        yield [plain(" ".join(filter(None, [scope, screen.table.note])))]
     for paragraph in screen.paragraphs:
         yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
 

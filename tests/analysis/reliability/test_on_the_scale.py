@@ -121,5 +121,5 @@ def test_few_ratings_below_the_best_level_are_warned_of_on_both_scales() -> None
 
 
 def test_an_estimate_keeps_within_its_ends() -> None:
-    assert Bound(4.9, 4.8, 5.1, "why").within(1.0, 5.0) == Bound(4.9, 4.8, 5.0, "why")
-    assert Bound(None, note="none").within(0.0, 1.0) == Bound(None, note="none")
+    assert Bound(4.9, 4.8, 5.1, "why").clipped(1.0, 5.0) == Bound(4.9, 4.8, 5.0, "why")
+    assert Bound(None, note="none").clipped(0.0, 1.0) == Bound(None, note="none")

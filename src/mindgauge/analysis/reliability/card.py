@@ -32,10 +32,10 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
         value, low, high = (None if number is None else -number for number in (self.value, self.high, self.low))
         return Bound(value, low, high, self.note)
 
-    def within(self, least: float, most: float) -> Bound:
+    def clipped(self, low: float, high: float) -> Bound:
         """Return the estimate and its interval as far as the scale goes."""
         numbers = (self.value, self.low, self.high)
-        return Bound(*(None if number is None else min(max(number, least), most) for number in numbers), self.note)
+        return Bound(*(None if number is None else min(max(number, low), high) for number in numbers), self.note)
 
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=False):

@@ -185,11 +185,11 @@ def _others(evidence: CardEvidence) -> Iterator[str]:
     yield from sentences(evidence.invariance)
     reach = another_group(evidence.at_large) if evidence.at_large is not None else None
     if evidence.at_large is not None and reach is not None and reach >= WIDE_BIAS * evidence.facts.span:
-        many = f"bias is beside these {evidence.at_large.raters} people"
+        bias = f"bias is beside these {evidence.at_large.raters} people"
         if reach >= UNKNOWN * evidence.facts.span:
-            yield f"{many}: what it is beside another pair of clinicians is not known"
+            yield f"{bias}: what it is beside another pair of clinicians is not known"
         else:
-            yield f"{many}: beside another pair of clinicians it may differ by ±{decimal(reach)}"
+            yield f"{bias}: beside another pair of clinicians it may differ by ±{decimal(reach)}"
 
 
 def _range(evidence: CardEvidence) -> Iterator[str]:

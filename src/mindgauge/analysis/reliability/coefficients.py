@@ -278,7 +278,7 @@ def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
     if spread.value is None:
         return Bound(None, note=spread.undefined)
     if spread.low is not None and spread.high is not None and spread.high - spread.low > ALIKE:
-        return Bound(value, spread.low, spread.high).within(*_ends(name, scale))
+        return Bound(value, spread.low, spread.high).clipped(*_ends(name, scale))
     if clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
@@ -308,7 +308,7 @@ def of_system(name: str, left_out: LeftOut, place: int, scale: ValueScale) -> Bo
     spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
         return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
-    return Bound(value, spread.low, spread.high).within(*_ends(name, scale))
+    return Bound(value, spread.low, spread.high).clipped(*_ends(name, scale))
 
 
 def unseen(clusters: float) -> float:
@@ -399,7 +399,7 @@ def _limits(pairs: RatingPairs, tables: Floats) -> Bound:
     bias = float(moments.bias(sums)[0])
     if not np.isfinite(low):
         return Bound(bias, note="fewer than two subjects")
-    return Bound(bias, low, high).within(*_ends("bias", pairs.scale))
+    return Bound(bias, low, high).clipped(*_ends("bias", pairs.scale))
 
 
 def _systems(pairs: RatingPairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
@@ -408,7 +408,7 @@ def _systems(pairs: RatingPairs, tables: Floats, both: dict[str, Floats]) -> dic
     exact = icc.icc(means)
     bounds = {}
     for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
-        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined).within(-1.0, 1.0))
+        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined).clipped(-1.0, 1.0))
     point = of_systems(pairs, tables)["system_pearson"]
     low, high = bootstrap.percentile(both["system_pearson"])
     value, lower, upper = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))

@@ -96,7 +96,7 @@ def _groups(
     numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
     low, high = scale.low, scale.high
     for i, bounds in zip(pairs, numbers, strict=True):
-        shift, p = Bound(*shifts[i][0]).within(low - high, high - low), float(adjusted[i])
+        shift, p = Bound(*shifts[i][0]).clipped(low - high, high - low), float(adjusted[i])
         apart = not np.isin(rater[of_rating == i], rater[(of_rating >= 0) & (of_rating != i)]).any()
         outcome, reason = _outcome(shift, p, limit(scale), others=f"other {by}s", apart=apart)
         yield GroupShift(

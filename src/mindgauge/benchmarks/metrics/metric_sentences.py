@@ -102,8 +102,8 @@ def with_most(share: float | None, high: float | None) -> str:
         return percent(share)
     if high > 0.995:
         return f"{percent(share)}; it could be nearly all"
-    value, most = ends(share, high, "share")
-    return f"{value}; it could be as many as {most}"
+    value, limit = ends(share, high, "share")
+    return f"{value}; it could be as many as {limit}"
 
 
 def with_least(share: float | None, low: float | None) -> str:
@@ -112,8 +112,8 @@ def with_least(share: float | None, low: float | None) -> str:
         return percent(share)
     if low < 0.005:
         return f"{percent(share)}; it could be nearly none"
-    least, value = ends(low, share, "share")
-    return f"{value}; it could be as few as {least}"
+    limit, value = ends(low, share, "share")
+    return f"{value}; it could be as few as {limit}"
 
 
 # -- messages that are taken for what they are not --------------------------------------------------------------------
