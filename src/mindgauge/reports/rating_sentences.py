@@ -61,6 +61,8 @@ class RaterTally(NamedTuple):
     feared: int
     best: tuple[Value, ...]
     worst: tuple[Value, ...]
+    exist: int = 0
+    """How many replies there are, those to which the criterion does not apply among them."""
 
 
 def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: Rated = REPLIES) -> str:

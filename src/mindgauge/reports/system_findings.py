@@ -398,9 +398,8 @@ def _each(
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
-            tally, exist = _counts(judging, s, criterion, group)
-            noun = section.noun(name)
-            if tally.n < exist and noun == REPLIES:
+            tally, noun = _counts(judging, s, criterion, group), section.noun(name)
+            if tally.n < tally.exist and noun == REPLIES:
                 noun = noun._replace(one="applicable reply", many="applicable replies")
             yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun)
 
@@ -418,9 +417,7 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
         yield from rating_sentences.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(
-    judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str
-) -> tuple[rating_sentences.RaterTally, int]:
+def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
     """Count the replies that a rater rated by where they stand, and those too to which the criterion does not apply.
 
     Of several verdicts on one, the middle one stands for it.
@@ -441,13 +438,12 @@ def _counts(
     worst, best = _ends(criterion)
     low, high = frame.reach(criterion, worst), frame.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    tally = rating_sentences.RaterTally(
+    return rating_sentences.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),
-        feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst,
+        feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst, exist=exist,
     )  # fmt: skip
-    return tally, exist
 
 
 def _ends(criterion: Criterion) -> tuple[tuple[Value, ...], tuple[Value, ...]]:

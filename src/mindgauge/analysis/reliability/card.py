@@ -34,8 +34,8 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
 
     def clipped(self, low: float, high: float) -> Bound:
         """Return the estimate and its interval as far as the scale goes."""
-        numbers = (self.value, self.low, self.high)
-        return Bound(*(None if number is None else min(max(number, low), high) for number in numbers), self.note)
+        value, *ends = (None if n is None else min(max(n, low), high) for n in (self.value, self.low, self.high))
+        return Bound(value, ends[0], ends[1], self.note)
 
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=False):
