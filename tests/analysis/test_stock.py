@@ -257,9 +257,9 @@ def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(
 def test_the_report_shows_them_apart_and_their_text_harmless(run: Path) -> None:
     files = mindgauge.report(run, out=run.parent / "report", show_unreliable=True)
     page, summary = (path.read_text(encoding="utf-8") for path in (files.path, files.markdown))
-    said = "acme/alpha, help_or_harm/response: 7 of 14 replies are stock: short, with hardly a word of the message, and nearly the same text under many messages. 7 of them are one text in small variants."
+    said = "acme/alpha, help_or_harm/response: 7 of all 14 replies are stock: short, with hardly a word of the message, and nearly the same text under many messages. 7 of them are one text in small variants."
     assert said in " ".join(re.sub(r"<[^>]*>", "", page).replace("\N{NO-BREAK SPACE}", " ").split())
-    assert "7 of 14 replies are stock" in summary
+    assert "7 of all 14 replies are stock" in summary
     assert "<img src=x" not in page + summary
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
     weak = json.loads(files.json.read_text(encoding="utf-8"))["weak"]
@@ -288,7 +288,7 @@ def test_the_report_says_one_text_only_where_the_texts_are_the_same(
 ) -> None:
     monkeypatch.setitem(VARIED, "en", [""] * 7)
     summary = mindgauge.report(plant(tmp_path / "run", model="replies")).markdown.read_text(encoding="utf-8")
-    assert "replies, help\\_or\\_harm/response: 7 of 14 replies are stock" in summary
+    assert "replies, help\\_or\\_harm/response: 7 of all 14 replies are stock" in summary
     assert "7 of them are one text." in summary
 
 

@@ -112,7 +112,9 @@ def test_the_answer_is_the_report_s_first_two_sentences(rated: Path, talks: Path
 def test_of_several_models_each_is_told_the_worst_first(tmp_path: Path) -> None:
     answers: Answers = {"able": [[RIGHT], [RIGHT], [RIGHT], [WRONG]], "poor": [[WRONG], [WRONG], [WRONG], [WRONG]]}
     text = said("score", write(tmp_path, ["a", "b", "c", "d"], answers))
-    assert re.search(r"is 100 % of 4 for poor and \d+ % of 4 for able; lower is better", head(text)), head(text)
+    assert re.search(r"is 100 % of 4 answers for poor and \d+ % of 4 answers for able; lower is better", head(text)), (
+        head(text)
+    )
     assert "only 4 conversations stand behind it, so every figure is rough" in head(text)
 
 
@@ -128,9 +130,9 @@ def test_a_judge_that_cannot_be_used_is_said_before_any_number(tmp_path: Path) -
 
 def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     text = said("score", talks)
-    assert "is 100 % of 3 for deaf" in head(text)
+    assert "is 100 % of 3 dialogues for deaf" in head(text)
     assert rows(text, "model +measure")[0].startswith(
-        "attentive  share of dialogues with something that must never be said"
+        "deaf       share of dialogues with something that must never be said"
     )
 
 
@@ -173,7 +175,7 @@ def test_a_measure_of_a_model_s_own_answers_names_the_criterion_that_its_title_h
         rubric=rubric, about="messages", data=texts, columns={"user": "user"}, model=bots, out=tmp_path / "run"
     )
     text = said("score", tmp_path / "run")
-    assert "The share of risk at calm is 100 % of 2 for" in head(text)
+    assert "The share of risk at calm is 100 % of 2 answers for" in head(text)
     assert "share of  at" not in text
 
 

@@ -200,11 +200,11 @@ def test_a_judge_that_may_not_rank_systems_is_marked_and_not_shown(
     assert marks["flattered"] == (True, True)
     assert marks["fair"] == marks["anna"] == (False, False)
     _, out, _ = invoke(monkeypatch, capsys, "compare", judged)
-    assert "fair" in out
+    assert "(rated by anna)" in out.partition("\n\n")[0], "people come before judges"
     assert "rated by flattered" not in out and not re.search(r"  flattered  ", out)
     assert "flattered agrees too little with people to rank systems on warmth (not shown" in out
     _, full, _ = invoke(monkeypatch, capsys, "compare", judged, "--full")
-    assert "Of the others" in full
+    assert "Of the others" in full and "fair" in full
     assert "Every two systems, paired" in full
     assert "first minus second" in full
     _, out, _ = invoke(monkeypatch, capsys, "compare", judged, "--show-unreliable")

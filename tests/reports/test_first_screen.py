@@ -71,7 +71,8 @@ def test_the_table_is_what_the_database_holds(selected_files: ReportFiles) -> No
     assert len(rows) == 2
     for model, row in rows.items():
         read, unsafe = unsafe_dialogues(folder, model, "people", in_crisis=False)
-        assert row["unsafe, by people"].startswith(f"{unsafe} of {read} read (")
+        (by_people,) = (cell for name, cell in row.items() if name.startswith("unsafe, by people"))
+        assert by_people.startswith(f"{unsafe} of {read} read (")
         judged = [
             unsafe_dialogues(folder, model, judge, in_crisis=True)
             for judge in json.loads(selected_files.json.read_text())["trust"]["judges"]

@@ -76,7 +76,7 @@ def test_every_picture_says_its_finding_and_stands_in_two_widths(page: str) -> N
     assert page.count('class="wide"') == page.count('class="narrow"') == len(pictures)
     assert all(
         re.match(
-            r"(.* ha(s|ve) an unsafe reply in the eyes of|Rated lowest|Recognised least|Missed most|No part stands out|.* can(not)? be told apart )",
+            r"(.* ha(s|ve) an unsafe reply in the eyes of|Rated worst|Recognised least|Missed most|No part stands out|.* can(not)? be told apart )",
             p,
         )
         for p in pictures

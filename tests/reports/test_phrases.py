@@ -199,7 +199,7 @@ LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="catego
 def test_who_rated_a_category_lowest_is_counted_in_judges(raters: str, judges: str, by: str) -> None:
     means = {rater: [LOW, HIGH] for rater in raters}
     assert rating_sentences.lowest_categories(means, list(judges)) == [
-        f"Rated lowest{by} were replies to self-harm (mean 2.0, n 8)."
+        f"Rated worst{by} were replies to self-harm (mean 2.0, n 8)."
     ]
 
 

@@ -93,7 +93,7 @@ def test_replies_in_which_harm_was_found_are_read_first(found: Any) -> None:
     assert harm["note"].startswith("In 25 replies of 72 rated, those above aside, "), (
         "28 by the odd judge, 3 of them by people too"
     )
-    assert lowest["title"] == "The replies rated lowest"
+    assert lowest["title"] == "The replies rated worst"
     assert not {item["anchor"] for item in harm["items"]} & {item["anchor"] for item in lowest["items"]}
 
 

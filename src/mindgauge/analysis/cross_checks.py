@@ -40,7 +40,9 @@ def _crossed(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
     for check in cross_check(rows, criterion, reading, [str(value) for value in values]):
         if check.judged is None or check.read is None:
             continue
-        kappa = check.undefined if check.kappa is None else bounded(check.kappa, check.low, check.high)
+        kappa = (
+            f"not defined: {check.undefined}" if check.kappa is None else bounded(check.kappa, check.low, check.high)
+        )
         yield (
             f"{benchmark.name}: {check.judge} says {criterion} is {' or '.join(map(str, values))} in {percent(check.judged)} of "
             f"{check.model}'s replies, and the rule {reading} finds it in {percent(check.read)}; Cohen's kappa {kappa} (n = {check.n - check.missing})"

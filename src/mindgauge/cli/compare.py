@@ -76,10 +76,14 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     render.notes(result.notes, full=full)
 
 
-def _place(result: SystemComparison, measure: Measure) -> tuple[bool, int]:
-    """Return the place of a measure among those that its benchmark goes by; behind all others if its judge may not rank."""
+def _place(result: SystemComparison, measure: Measure) -> tuple[bool, bool, int]:
+    """Return the place of a measure among those that its benchmark goes by.
+
+    People, who have no card, come before judges that have one; judges that may not rank come last.
+    """
     names = result.headlines.get(measure.benchmark, ())
-    return _limited(measure.rank_systems), names.index(measure.name) if measure.name in names else len(names)
+    place = names.index(measure.name) if measure.name in names else len(names)
+    return _limited(measure.rank_systems), bool(measure.rank_systems), place
 
 
 def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:
@@ -88,6 +92,10 @@ def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystem
 
     glance = at_a_glance(overall, shown=shown)
     behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+    n, half = len(overall[0].systems) if overall else 0, answer.ROWS // 2
+    if n > answer.ROWS:  # the best and the worst, and not the best alone
+        rows = glance.rows
+        glance.rows = [*rows[:half], *rows[n - half : n], *rows[half : n - half], *rows[n:]]
     if glance.rows:
         answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, behind)))
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
 NOTHING = "Nothing of it has been rated yet, so nothing can be said."
+ONLY_RULES = "Only rules have read its replies, so nothing can be said of how safe they are."
 
 
 def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool = False) -> list[Summary]:
@@ -47,7 +48,7 @@ def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool =
         ]
         small = [rating_sentences.small(*min(behind))] if behind else []
         if not facts and not apart:
-            facts = [NOTHING]
+            facts = [ONLY_RULES if any(section.read_by_rules for section in run.sections) else NOTHING]
         summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))
     return summaries
 

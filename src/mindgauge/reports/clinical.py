@@ -226,7 +226,7 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     share = f" ({percent(naming / total)})" if total else ""
     verb = "names" if naming == 1 else "name"
     sentences = [
-        f"Of {plural(total, 'reply', 'replies')}, {count(naming) if naming else 'none'} {verb} a number to call or text{share}."
+        f"Of {'all ' * (total > 1)}{plural(total, 'reply', 'replies')}, {count(naming) if naming else 'none'} {verb} a number to call or text{share}."
     ]
     if merged:
         sentences += [
@@ -266,7 +266,7 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     ]
     n = sum(r.at_risk for r in at_risk)
     shares = [f"{kind} in {count(sum(r.asked[kind] for r in at_risk))}" for kind in risk_questions.KINDS]
-    sentence = f"By words that we look for in questions, of {plural(n, 'reply', 'replies')} that are looked at first: {named(shares)}. A question in other words is missed."
+    sentence = f"By words that we look for in questions, of {'all ' * (n > 1)}{plural(n, 'reply', 'replies')} that are looked at first: {named(shares)}. A question in other words is missed."
     sheet = ReportTable("asked", "Who asks for what", columns, rows, "A rule looks for words and understands nothing.")
     return ClinicalAnswer(question, [sentence], sheet)
 

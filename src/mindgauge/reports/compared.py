@@ -53,7 +53,7 @@ class MeasureComparison(msgspec.Struct):
     """All systems on one measure, the best first, constant answers last. `finding` is its title and text alternative.
 
     `said` is what else the differences say; `folded` stands behind another measure of its benchmark. `alike` are, by label,
-    the systems from which each cannot be told apart.
+    the systems from which each cannot be told apart; `topic` names the measure.
     """
 
     anchor: str
@@ -68,6 +68,7 @@ class MeasureComparison(msgspec.Struct):
     sheet: ReportTable
     folded: bool
     alike: dict[str, list[str]]
+    topic: str = ""
 
 
 class ComparisonSection(msgspec.Struct):

@@ -82,8 +82,9 @@ class UnsafeVerdicts:
         return verdicts
 
     def dialogues(self, model: str, group: str = "all") -> int:
-        """Count the dialogues of a group that were put to a model."""
-        return int(self._replies(model, group).select(pl.col("sample").n_unique()).collect().item())
+        """Count the dialogues of a group that were put to a model, those left out to whose replies the rubric does not apply."""
+        applicable = self._replies(model, group).join(self.section.outside.lazy(), on="subject", how="anti")
+        return int(applicable.select(pl.col("sample").n_unique()).collect().item())
 
     def _replies(self, model: str, group: str) -> pl.LazyFrame:
         """Return the replies of a model to a group's samples, those that never came among them: subject, sample, cluster."""

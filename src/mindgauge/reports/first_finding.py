@@ -10,12 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.scoring_views import MOST_LOST, USED
-from mindgauge.benchmarks.metrics.metric_sentences import Comparators, at_most
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators, with_most
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write
 from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.runs import PERSON, constant, every_score_of
+from mindgauge.reports.score_tables import worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +133,8 @@ def seen_by_people(part: Part) -> str:
         return ""
     unsafe, n = sum(counts.unsafe for _, counts in by_system), sum(counts.n for _, counts in by_system)
     people = list(dict.fromkeys(name for _, counts in by_system for name in counts.people))
-    extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
+    kind = next((counts.kind for _, counts in by_system if counts.kind), "")
+    extent = f"all {count(n)} {kind}replies" if read == n else f"{count(read)} of {count(n)} {kind}replies"
     by_model = _by_model([pair for pair in by_system if pair[1].read]) if unsafe else ""
     bad = count(unsafe) if unsafe else "none"
     drawn = _stands_for(by_system) if len(by_system) == 1 else ""
@@ -203,7 +205,7 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
         ((_, tally),) = tallies.items()
         bad = count(tally.unsafe) if tally.unsafe else "none"
         missing = f", {count(tally.n - tally.valued)} of them without a verdict" if tally.valued < tally.n else ""
-        share = f"{percent(tally.share)}{at_most(tally.feared)}"
+        share = with_most(tally.share, tally.feared)
         return f"Of {count(tally.n)} {part.subjects}{missing}, the judge {judge} calls the reply to {bad} unsafe ({share})."
     ordered = sorted(tallies.items(), key=lambda item: (-(item[1].share or 0.0), item[0]))
     if len(ordered) <= MANY:
@@ -218,7 +220,8 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
 
 def _unjudged(tallies: Mapping[str, DialogueTally]) -> str:
     """Say how many dialogues of each model have no verdict: they count neither as safe nor as unsafe."""
-    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in tallies.items() if t.valued < t.n]
+    ordered = sorted(tallies.items(), key=lambda item: item[1].valued - item[1].n)
+    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in ordered if t.valued < t.n]
     return f"; without a verdict are {named(lost, limit=MANY)}" if lost else ""
 
 
@@ -251,26 +254,45 @@ def first_measures(benchmark: Benchmark) -> list[Metric]:
     return metrics if benchmark.shown_first else sorted(metrics, key=lambda metric: metric.better != "lower")
 
 
-def called(metric: Metric) -> str:
-    """Name a metric as a heading, without its criterion."""
+def heading(part: Part, metric: Metric) -> str:
+    """Name a metric as a heading; with its criterion, where there are several."""
+    scores = [
+        score for place in part.places for system in place.systems if (score := shown_score(place, system, metric))
+    ]
+    criteria = {criterion for place in part.places for _, criterion in _shown(place, metric)}
+    if len(criteria) > 1 and len({score.criterion for score in scores}) == 1:
+        return raised(metric.titled(scores[0].criterion).removeprefix("the "))
     return raised(" ".join(metric.titled().removeprefix("the ").removeprefix("share of ").split()).removesuffix(" on"))
 
 
 def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
-    """Return a system's score on what is looked at first, by people before judges; None where none may be shown."""
+    """Return a system's score on what is looked at first; None where none may be shown.
+
+    People come before judges, and of several criteria the one on which some system is worst: a good one hides no bad one.
+    """
+    people = {rater for rater, kind in place.section.judges() if kind == PERSON}
+    by_rating = _shown(place, metric)
+    lead = place.section.benchmark.lead_group
+    worst = {rating: min(map(worst_first, scores.values())) for rating, scores in by_rating.items()}
+    rated = [(rating, scores[system.model]) for rating, scores in by_rating.items() if system.model in scores]
+    ordered = sorted(rated, key=lambda pair: (pair[1].slice != lead, pair[0][0] not in people, worst[pair[0]], pair[0]))
+    return ordered[0][1] if ordered else None
+
+
+def _shown(place: Place, metric: Metric) -> dict[tuple[str, str], dict[str, Score]]:
+    """Return what may be shown of a metric, by rater (empty for a model itself) and criterion: of each system one score."""
     section, gate = place.section, place.run.standings
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    scores = [
-        score
-        for score in every_score_of(place.run, system, section)
-        if score.name == metric.name and score.value is not None and not gate.withholds(score)
-        if score.slice in {"all", section.benchmark.lead_group}
-    ]
-    return min(
-        scores,
-        key=lambda s: (s.slice != section.benchmark.lead_group, s.rater not in people, s.rater, s.criterion),
-        default=None,
-    )
+    slices = [section.benchmark.lead_group, "all"]
+    by_rating: dict[tuple[str, str], dict[str, Score]] = {}
+    for system in place.systems:
+        for score in every_score_of(place.run, system, section):
+            if score.name != metric.name or score.value is None or score.slice not in slices or gate.withholds(score):
+                continue
+            scores = by_rating.setdefault(("" if score.rater == score.model else score.rater, score.criterion), {})
+            previous = scores.get(system.model)
+            if previous is None or slices.index(score.slice) < slices.index(previous.slice):
+                scores[system.model] = score
+    return by_rating
 
 
 def _measured_first(part: Part) -> str:
@@ -325,11 +347,17 @@ def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
 
 
 def _amount(metric: Metric, score: Score) -> str:
-    """Write a share with what it is of, another value as it is."""
+    """Write a value with what it is of."""
     n = score.n if metric.missing_is_outcome else score.n - score.missing
+    if score.rater == score.model:
+        basis = plural(n, "answer")
+    elif score.n == score.subjects:
+        basis = plural(n, "reply", "replies")
+    else:
+        basis = plural(n, "dialogue") if score.n < score.subjects else plural(n, "verdict")
     if score.unit != "share":
-        return f"{write(score.value, score.unit)} (of {count(n)})"
-    return f"{percent(score.value)} of {count(n)}"
+        return f"{write(score.value, score.unit)} (of {basis})"
+    return f"{percent(score.value)} of {basis}"
 
 
 def _unusable(metric: Metric, score: Score) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, write
 from mindgauge.reports import benchmark_parts, first_finding, first_statements, first_step, links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw.records import DotRow, Dots, Point
-from mindgauge.reports.first_finding import called, first_measures, shown_score
+from mindgauge.reports.first_finding import first_measures, heading, shown_score
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 
 if TYPE_CHECKING:
@@ -61,9 +61,13 @@ def first_screen(
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_finding.gravity)
     statements = first_statements.of_all(all_parts, reading)
-    alike = _alike(main, between)
+    alike, topic = _alike(main, between)
+    order = _order(main, alike, topic)
+    distinct = {} if order else alike
+    if distinct:
+        order = f"“Cannot be told apart from” is about {topic}."
     picture = _of_raters(main) if main.counts_replies else _of_measures(main)
-    table = _replies_table(main, alike) if main.counts_replies else _measures_table(main, alike)
+    table = (_replies_table if main.counts_replies else _measures_table)(main, distinct, order)
     if len(all_parts) == 1:
         return FirstScreen(statements, picture, table, [])
     paragraphs = [
@@ -73,25 +77,25 @@ def first_screen(
     return FirstScreen(statements, picture, table, paragraphs)
 
 
-def _alike(part: Part, between: ComparisonSection | None) -> dict[str, list[str]]:
-    """Return the systems from which each cannot be told apart, on the measure that is compared first."""
+def _alike(part: Part, between: ComparisonSection | None) -> tuple[dict[str, list[str]], str]:
+    """Return the systems from which each cannot be told apart, on the measure that is compared first; and its name."""
     contrasts = between.contrasts if between is not None else []
     first = next((c for c in contrasts if c.benchmark == part.benchmark.name and not c.folded), None)
-    return first.alike if first is not None else {}
+    return (first.alike, first.topic) if first is not None else ({}, "")
 
 
-def _order(part: Part, alike: dict[str, list[str]]) -> str:
+def _order(part: Part, alike: dict[str, list[str]], topic: str) -> str:
     """Say whether all models can be told apart, or none; empty where that differs by model, and a column says it."""
     labels = [system.label for system in part.systems if system.label in alike]
     if len(labels) < 2 or len(labels) < len(part.systems):
         return ""
     if not any(alike.values()):
-        return "Each model can be told apart from every other."
+        return f"Each model can be told apart from every other on {topic}."
     if any(len(alike[label]) < len(labels) - 1 for label in labels):
         return ""
     if len(labels) == 2:
-        return f"The models {named(labels)} cannot be told apart."
-    return f"Of the {count(len(labels))} models, no two can be told apart."
+        return f"The models {named(labels)} cannot be told apart on {topic}."
+    return f"Of the {count(len(labels))} models, no two can be told apart on {topic}."
 
 
 def _apart_from(system: System, alike: dict[str, list[str]]) -> str:
@@ -121,7 +125,10 @@ def _of_raters(part: Part) -> Dots | None:
                         rater="" if rater == PEOPLE else rater,
                     )
                     rows.setdefault(rater, []).append(_point(system, tally, opens))
-    rows = dict(list(rows.items())[:MOST_RATERS])
+    if len(rows) > MOST_RATERS:  # people, and the judges that call most unsafe
+        severity = {rater: max(point.value or 0.0 for point in points) for rater, points in rows.items()}
+        kept = sorted(rows, key=lambda rater: (rater != PEOPLE, -severity[rater]))[:MOST_RATERS]
+        rows = {rater: rows[rater] for rater in rows if rater in kept}
     if not rows:
         return None
     subjects = "dialogues that people read" if read_by_people else part.subjects
@@ -170,7 +177,7 @@ def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
     return ReportTable("first-picture", raised(what), columns, cells, opens=opens)
 
 
-def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
+def _replies_table(part: Part, alike: dict[str, list[str]], order: str) -> ReportTable:
     """Tabulate each system's dialogues: how many there are, are unsafe, are missed by judges, and whom it cannot be told from."""
     group = part.lead_group
     by_people = any(len(place.section.unsafe) for place in part.places)
@@ -178,14 +185,13 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     several_judges = any(len(place.verdicts.judges) > 1 for place in part.places)
     rater = "judges" if several_judges else "the judge"
     scope = "" if group == "all" else f", of {part.subjects}"
-    is_comparison = len(part.systems) > 1 and not _order(part, alike)
+    is_comparison = len(part.systems) > 1 and bool(alike)
     columns = [
-        Column("model"), Column(part.subjects, "count"), *([Column("unsafe, by people")] if by_people else []),
+        Column("model"), Column(part.subjects, "count"), *([Column(f"unsafe, by people{', of all dialogues' * (group != 'all')}")] if by_people else []),
         *([Column(f"unsafe, by {rater}{scope}")] if judged else []), *([Column(f"missed by {rater}")] if by_people and judged else []),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    opens = _opens(part)
+    rows: list[_Row] = []
     for place in part.places:
         verdicts = place.verdicts
         called_unsafe = place.section.unsafe.filter("unsafe")
@@ -196,35 +202,44 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
             detected = [
                 verdicts.tally(verdict, system.model, among=called_unsafe) for verdict in verdicts.judges.values()
             ]
-            rows.append([
+            shares = [tally.share for tally in ([people] if by_people else judges) if tally.share is not None]
+            rows.append((max(shares, default=None), system, [
                 system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
                 *([_called(judges)] if judged else []),
                 *([_missed([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
-            ])  # fmt: skip
-    note = " ".join([*_explained(part, alike, missed=by_people and judged, several_judges=several_judges)])
-    return ReportTable("first", "Each model's dialogues", columns, rows, note, opens=opens)
+            ]))  # fmt: skip
+    note = " ".join([*_explained(part, order, missed=by_people and judged, several_judges=several_judges)])
+    return _worst_first("Each model's dialogues", columns, rows, note, part)
 
 
-def _opens(part: Part) -> list[str]:
-    """Return which lines of the reader each system's row stands for."""
-    return [
-        links.lines(system=system.label, benchmark=part.benchmark.name)
-        for place in part.places
-        for system in place.systems
-    ]
+_Row: TypeAlias = "tuple[float | None, System, list[Cell]]"
+"""How bad a system is, None where that is not known; and its cells."""
 
 
-def _explained(part: Part, alike: dict[str, list[str]], *, missed: bool, several_judges: bool) -> Iterator[str]:
+def _worst_first(title: str, columns: list[Column], rows: list[_Row], note: str, part: Part) -> ReportTable:
+    """Tabulate systems, the worst first: wherever there is room for some alone, the worst are among them."""
+    rows = sorted(rows, key=lambda row: (row[0] is None, -(row[0] or 0.0)))
+    opens = [links.lines(system=system.label, benchmark=part.benchmark.name) for _, system, _ in rows]
+    return ReportTable("first", title, columns, [cells for *_, cells in rows], note, opens=opens)
+
+
+def _explained(part: Part, order: str, *, missed: bool, several_judges: bool) -> Iterator[str]:
     if any(
         place.section.replies.height > place.section.replies.unique(["model", "sample"]).height for place in part.places
     ):
         yield "A dialogue counts once, however many replies it has."
+    replies, applicable = (
+        sum(len(rows) for rows in kind)
+        for kind in zip(*((place.section.replies, place.section.of_concern) for place in part.places), strict=True)
+    )
+    if applicable < replies:
+        yield f"Counted are the applicable replies: the rubric does not apply to {count(replies - applicable)} of {count(replies)}."
     if missed:
         yield f"Missed: people call the reply unsafe, and {'a judge that was asked' if several_judges else 'the judge'} does not."
     if several_judges:
         yield "Of several judges, the fewest to the most."
-    if order := _order(part, alike):
+    if order:
         yield order
 
 
@@ -272,7 +287,7 @@ def _of_measures(part: Part) -> Dots | None:
                         score.missing,
                         opens=links.lines(system=system.label, benchmark=part.benchmark.name),
                     )
-                    rows.setdefault(f"{called(metric)}{better}", []).append(point)
+                    rows.setdefault(f"{heading(part, metric)}{better}", []).append(point)
     if not rows:
         return None
     title, points = next(iter(rows.items()))
@@ -298,23 +313,26 @@ def _measured(part: Part) -> list[Metric]:
     return scored or metrics
 
 
-def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
-    is_comparison = len(part.systems) > 1 and not _order(part, alike)
+def _measures_table(part: Part, alike: dict[str, list[str]], order: str) -> ReportTable:
+    is_comparison = len(part.systems) > 1 and bool(alike)
     metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
-        Column("model"), Column(noun, "count"), *(Column(lowered(called(metric))) for metric in metrics),
+        Column("model"), Column(noun, "count"), *(Column(lowered(heading(part, metric))) for metric in metrics),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
-    rows: list[list[Cell]] = []
+    rows: list[_Row] = []
     for place in part.places:
         for system in place.systems:
             scores = [shown_score(place, system, metric) for metric in metrics]
+            value = next((score.value for score in scores[:1] if score is not None), None)
+            badness = None if value is None else -value if metrics[0].better == "higher" else value
             n = max((score.clusters for score in scores if score is not None), default=0)
             cells = [
                 "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})"
                 for s in scores
             ]
-            rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if is_comparison else [])])
-    note = f"In brackets, 95 % intervals. {_order(part, alike)}".strip()
-    return ReportTable("first", "Each model", columns, rows, note, opens=_opens(part))
+            alike_cells = [_apart_from(system, alike)] if is_comparison else []
+            rows.append((badness, system, [system.label, n, *cells, *alike_cells]))
+    note = f"In brackets, 95 % intervals. {order}".strip()
+    return _worst_first("Each model", columns, rows, note, part)

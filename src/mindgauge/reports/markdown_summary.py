@@ -69,7 +69,9 @@ def _first(report: Report) -> Iterator[list[str]]:
             *([plain(cell) for cell in row] for row in rows),
         ]
         yield [f"| {' | '.join(line)} |" for line in lines]
-        yield [plain(screen.table.note)]
+        cut = len(screen.table.rows) > MOST_MODELS
+        scope = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
+        yield [plain(" ".join(filter(None, [scope, screen.table.note])))]
     for paragraph in screen.paragraphs:
         yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
 
@@ -83,7 +85,9 @@ def _folded(title: str, parts: Sequence[Sequence[str]]) -> list[list[str]]:
 def _answers(report: Report) -> Iterator[list[str]]:
     """Write a paragraph for each model; where there is a lead, or there are many models, what must be added to it."""
     titled = len(report.answers) > 1
-    for number, answer in enumerate(report.answers):
+    places = {row[0]: place for place, row in enumerate(report.first.table.rows)} if report.first.table else {}
+    ordered = sorted(report.answers, key=lambda answer: places.get(answer.system.label, len(places)))
+    for number, answer in enumerate(ordered):
         facts = [] if report.lead or number >= MOST_MODELS else answer.facts
         sentences = [*facts, *answer.withheld, *answer.caveats]
         head = f"**{plain(answer.system.label)}.** " if titled else ""
@@ -184,7 +188,7 @@ def _translated() -> list[str]:
 
 def _profile(section: ProfileSection) -> list[str]:
     """Write every dimension's scores as a table, with intervals where there are any, and what limits them."""
-    systems = section.heat.systems[:MOST_MODELS]
+    systems = sorted(section.heat.systems, key=lambda system: _mean_spot(section, system.number))[:MOST_MODELS]
     lines = [
         f"## {plain('Profile')}: {plain(section.title)}",
         "",
@@ -198,6 +202,18 @@ def _profile(section: ProfileSection) -> list[str]:
         lines.append(f"| {plain(row.label)} | {' | '.join(_score(spots.get(system.number)) for system in systems)} |")
     limits = [*section.said, *map(sentence, section.notes), *(f"Missing: {sentence(text)}" for text in section.lacking)]
     return [*lines, "", *(plain(text) for text in limits)]
+
+
+def _mean_spot(section: ProfileSection, system: int) -> float:
+    """Return the mean of a system's dimensions, by which the worst come first; of a system without any, more than all."""
+    spots = [
+        spot.value
+        for row in (section.dots.rows if section.dots else ())
+        for spot in row.spots
+        if spot.system.number == system
+    ]
+    values = [value for value in spots if value is not None]
+    return sum(values) / len(values) if values else 1.0
 
 
 def _score(spot: Point | None) -> str:

@@ -96,7 +96,14 @@ def _shown(result: Scores, gate: ReliabilityGate) -> list[Score]:
     scores = score_tables.leading(reliability_gate.masked(result, gate))
     places = {name: place for headline in result.headlines.values() for place, name in enumerate(headline.metrics)}
     return sorted(
-        scores, key=lambda score: (score.slice != "all", places.get(score.name, len(places)), bool(score.void))
+        scores,
+        key=lambda score: (
+            score.slice != "all",
+            places.get(score.name, len(places)),
+            bool(score.void),
+            score.model not in result.models,
+            score_tables.worst_first(score),
+        ),
     )
 
 

@@ -167,6 +167,7 @@ def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: 
     return MeasureComparison(
         f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places, section.noun(measure.criterion)), list(field.rest()), unit,
         *_scale(measure, section), places, standings(f"compared-{ident}{'-unreliable' * doubtful}", finding, field, places, note), folded, field.alike(),
+        of(measure),
     )  # fmt: skip
 
 

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.metrics import label_of
-from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, at_most, lowest
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, lowest, with_most
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.criterion import share_of
 from mindgauge.reports.content import REPLIES
 from mindgauge.reports.reliability_gate import DOUBT
+from mindgauge.reports.score_tables import worst_first
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import Rated
+
+
+MANY = 9
+"""Values that a sentence names."""
 
 
 def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -56,6 +61,8 @@ class RaterTally(NamedTuple):
     feared: int
     best: tuple[Value, ...]
     worst: tuple[Value, ...]
+    exist: int = 0
+    """How many replies there are, those to which the criterion does not apply among them."""
 
 
 def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: Rated = REPLIES) -> str:
@@ -77,9 +84,8 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
     fewest, largest = c.times
     often = f", each {'' if fewest == largest else 'up to '}{count(largest)} times" if largest > 1 else ""
     middle = ", the middle verdict counting" if largest > 1 else ""
-    share = percent(c.bad / c.valued)
-    if c.feared < c.n:
-        share += at_most(clopper_pearson(c.feared / c.n * c.conversations, c.conversations).high)
+    share, feared = c.bad / c.valued, clopper_pearson(c.feared / c.n * c.conversations, c.conversations)
+    amount_bad = with_most(share, feared.high) if c.feared < c.n else percent(share)
     how_many = "none" if not c.lowest else "all" if c.lowest == c.bad > 1 else count(c.lowest)
     lowest = f", {how_many} of them at {c.worst[0]}" if len(c.worst) > 1 and c.bad else ""
     lost = (
@@ -89,7 +95,7 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
     )
     return (
         f"{rater} rated {amount}{scope}{context}{often}{middle}: {count(c.good) if c.good else 'none'} at {_range(c.best)}, and "
-        f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({share}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
+        f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({amount_bad}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
         f"scale from {scale}{_bounds(mean)}."
     )
 
@@ -108,6 +114,8 @@ def profile(
     if not usable:
         return f"{rater} gave no usable verdict on its {noun.many}{scope}, so nothing can be said of them."
     n, lost = max(s.subjects for s in means), sum(s.missing for s in means)
+    valued = max(s.n - s.missing for s in means)
+    amount = noun.counted(n) if valued >= n else f"{count(valued)} of {noun.counted(n)}"
     lost_note = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
     mixed_scales = len({criteria[s.criterion].worst_first for s in means}) > 1
     ends = [
@@ -116,8 +124,8 @@ def profile(
         for scale in [criteria[name].worst_first]
     ]
     if len(usable) == 1:
-        return f"{rater} rated {noun.counted(n)}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
-    return f"{rater} rated {noun.counted(n)}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
+        return f"{rater} rated {amount}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
+    return f"{rater} rated {amount}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
 
 
 def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:
@@ -128,6 +136,8 @@ def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:
         scores: of one metric, one for each criterion.
         title: of the metric, as `MetricWords` has it; its name if empty, or where it names one criterion of several.
     """
+    if len(scores) > MANY:  # the worst are named
+        scores = sorted(scores, key=worst_first)
     first, source = scores[0], f", as rated by {rater}," if rater else ""
     names_criterion = "{}" in title and len(scores) == 1
     titled = names_criterion or (title and "{}" not in title)
@@ -145,13 +155,13 @@ def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:
         if s.value is not None
     ]
     unknown = [words(s.criterion) for s in scores if s.value is None]
-    cannot = f"cannot be worked out on {named(unknown, limit=9)}" if unknown else ""
+    cannot = f"cannot be worked out on {named(unknown, limit=MANY)}" if unknown else ""
     if not values:
         return f"{subject}{source} {cannot}, from {basis}."
     lost = sum(s.missing for s in scores)
     lost_note = f"; {plural(lost, 'verdict' if rater else 'answer')} could not be used" if lost else ""
     cannot = f", and {cannot}" if cannot else ""
-    return f"{subject}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
+    return f"{subject}{source} is {named(values, limit=MANY)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
 
 
 def measured(title: str, raters: Sequence[tuple[str, Score]]) -> str:
@@ -250,7 +260,7 @@ def lowest_categories(means: Mapping[str, Sequence[Score]], judges: Collection[s
         names = [name for name, *_ in raters]
         alone = {*names} == {*means} == {*judges} and len(names) == 1
         source = "" if alone else f" by {_everybody(names, judges)}"
-        sentences.append(f"Rated lowest{source} were {place} ({mean}, n {n}{per_category}).")
+        sentences.append(f"Rated worst{source} were {place} ({mean}, n {n}{per_category}).")
     return sentences
 
 

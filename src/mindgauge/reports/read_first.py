@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 10
 CONTESTED = 5
-LOWEST = "The replies rated lowest"
+LOWEST = "The replies rated worst"
 CONTESTED_REPLIES = "Where raters differ most"
 
 
@@ -51,7 +51,7 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
         lists.append(ToRead(title, note, list(_replies(runs, systems, chosen)), links.lines(**sign)))
 
     if len(called_unsafe):
-        note = f"By the median of their ratings, people call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, the lowest rated first."
+        note = f"By the median of their ratings, people call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, the worst rated first."
         take("The replies that people call unsafe", note, called_unsafe, sign="by_people")
     but = ", those above aside" if lists else ""
     if len(first):
@@ -60,7 +60,7 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
         take("The replies in which harm was found", note, first, sign="harm")
     if len(lowest):
         but = ", those above aside" if lists else ""
-        note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
+        note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: worst mean verdict first, then suicide and self-harm first."
         take(LOWEST, note, lowest)
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."

@@ -130,11 +130,15 @@ class Section(msgspec.Struct, dict=True):
         return {} if self.benchmark.closed else {name: c for name, c in self.criteria.items() if c.unsafe}
 
     @cached_property
-    def of_concern(self) -> pl.DataFrame:
-        """The replies that could be called unsafe, rated or not: those of which nobody says that nothing applies."""
+    def outside(self) -> pl.DataFrame:
+        """The replies to which no criterion with unsafe levels applies: subject, status."""
         rated = self.ratings.filter(pl.col("criterion").is_in(list(self.unsafe_criteria)))
-        outside = rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
-        return self.replies.join(outside, on="subject", how="anti")
+        return rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
+
+    @cached_property
+    def of_concern(self) -> pl.DataFrame:
+        """The replies that could be called unsafe, rated or not: the applicable ones."""
+        return self.replies.join(self.outside, on="subject", how="anti")
 
     @cached_property
     def unsafe(self) -> pl.DataFrame:

@@ -78,6 +78,8 @@ def at_a_glance(
 ) -> ReportTable | None:
     """Tabulate what benchmarks go by on the whole in few columns: one measure of everybody before the next of anybody.
 
+    The worst of a measure come first, as only the first rows are shown.
+
     Columns that say the same in every row are left out; who rated and how many replies there are then stands in the title.
 
     Args:
@@ -102,6 +104,7 @@ def at_a_glance(
             places.get((s.benchmark, s.name), len(places)),
             measures[_measured(s)],
             s.rater not in people,
+            worst_first(s),
         )
     )
     if not scores:
@@ -139,6 +142,13 @@ def _how_counted(result: Scores, scores: Sequence[Score]) -> Iterator[str]:
     yield from counted_missing(
         (s.benchmark, titled(s), _counted(s)) for s in scores if s.name in counting.get(s.benchmark, ())
     )
+
+
+def worst_first(score: Score) -> tuple[bool, float]:
+    """Return a key by which scores of one measure stand worst first, those without a value last."""
+    if score.value is None or not score.better:
+        return score.value is None, 0.0
+    return False, score.value if score.better == "higher" else -score.value
 
 
 def _measured(score: Score) -> tuple[str, str, str]:

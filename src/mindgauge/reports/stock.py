@@ -36,9 +36,11 @@ _RATED = (
 def sentences(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
     """Say of each model how many of its replies are stock, and how many of these are one text; nothing of the others."""
     return [
-        f"{system.label}, {section.benchmark.name}: {count(len(stock_replies))} of {plural(n, 'reply is', 'replies are')} stock: short, with hardly a word of the "
+        f"{system.label}, {section.benchmark.name}: {count(len(stock_replies))} of all {plural(n, 'reply is', 'replies are')} stock: short, with hardly a word of the "
         f"message, and nearly the same text under many messages. {count(texts['count'][0])} of them are one text{' in small variants' * texts['varied'][0]}."
-        for system, section, n, stock_replies, texts in _of(runs, systems)
+        for system, section, n, stock_replies, texts in sorted(
+            _of(runs, systems), key=lambda found: -len(found[3]) / found[2]
+        )
     ]
 
 

@@ -16,7 +16,7 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
-from mindgauge.reports.content import SystemFindings
+from mindgauge.reports.content import REPLIES, SystemFindings
 from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, scores_of, void_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,12 @@ def shortage_reasons(void_scores: Iterable[Score], scores: Iterable[Score]) -> I
         scores: all of the system.
     """
     void = [score for score in void_scores if score.slice == "all"]
-    valued = {score.rater for score in scores if score.slice == "all" and not score.void and score.name not in UNMOVED}
+    ids = {(score.rater, score.name, score.criterion) for score in void}
+    valued = {
+        score.rater
+        for score in scores
+        if score.slice == "all" and score.name not in UNMOVED and (score.rater, score.name, score.criterion) not in ids
+    }
     for rater, reason in dict.fromkeys((score.rater, score.void) for score in void):
         measures = [score.title for score in void if (score.rater, score.void) == (rater, reason)]
         yield rater, reason, measures if rater in valued else []
@@ -197,6 +202,8 @@ def told(
     if withheld and not any(sentences):
         sentences = [ALL_WITHHELD]
     facts = [fact for fact in (*first, *void_notes, *sentences, *last) if fact]
+    if not facts and any(True for _ in void_of(run, system, section)):
+        facts = [ONLY_UNFIT]
     if not facts and scores and all(score.value is None for score in scores):
         facts = [UNDEFINED]
     separate = len(section.judges()) > 2 and len(section.ordinal) <= MANY
@@ -304,7 +311,14 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
         metric = section.benchmark.metric(name)
         by_rater: dict[str, list[Score]] = {}
         for s in judging.ordered([s for s in visible if s.name == name]):
-            rater = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
+            rule = (
+                "a rule"
+                if s.rater in rules
+                else f"the rule {s.rater.partition('/')[2]}"
+                if s.rater.startswith("rule/")
+                else ""
+            )
+            rater = "" if section.benchmark.closed else rule or lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
             yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
@@ -384,9 +398,10 @@ def _each(
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
-            yield rating_sentences.rated(
-                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name)
-            )
+            tally, noun = _counts(judging, s, criterion, group), section.noun(name)
+            if tally.n < tally.exist and noun == REPLIES:
+                noun = noun._replace(one="applicable reply", many="applicable replies")
+            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun)
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
@@ -403,14 +418,19 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
 
 
 def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
-    """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
+    """Count the replies that a rater rated by where they stand, and those too to which the criterion does not apply.
+
+    Of several verdicts on one, the middle one stands for it.
+    """
     section = judging.section
     rows = section.asked.filter(
         pl.col("criterion") == score.criterion, pl.col("model") == judging.system.model, pl.col("rater") == score.rater,
-        pl.col("selection").is_null(), pl.col("status") != "not_applicable",
+        pl.col("selection").is_null(),
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():
         rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
+    exist = rows.select(pl.col("subject").n_unique()).collect().item()
+    rows = rows.filter(pl.col("status") != "not_applicable")
     place = pl.when(pl.col("status") == "ok").then(frame.share(criterion))
     replies = rows.group_by("subject").agg(
         pl.col("cluster").first(), times=pl.len(), middle=place.median(), feared=place.fill_null(0.0).median()
@@ -422,7 +442,7 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),
-        feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst,
+        feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst, exist=exist,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import drawn, unsafe_replies
-from mindgauge.benchmarks.metrics.metric_sentences import at_least, at_most
+from mindgauge.benchmarks.metrics.metric_sentences import with_least, with_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.stats import sampling
@@ -26,7 +26,7 @@ class Called(NamedTuple):
     Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
     have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what
     a judge thought of it. `stands_for`: the share of all that is unsafe, with its interval, where it was drawn with known
-    probabilities.
+    probabilities. `exist`: how many replies there are, those to which the rubric does not apply among them.
     """
 
     people: list[str]
@@ -37,6 +37,16 @@ class Called(NamedTuple):
     unsafe: int
     selected: bool
     stands_for: Interval | None = None
+    exist: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What the `n` replies are, before the noun: applicable, where others exist too."""
+        return "applicable " if self.exist > self.n else ""
+
+    def replies(self) -> str:
+        """Count the `n` replies."""
+        return plural(self.n, f"{self.kind}reply", f"{self.kind}replies")
 
 
 class UnsafeRecall(NamedTuple):
@@ -74,7 +84,8 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     tags = section.benchmark.groups.get(group, {}).items()
     inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
     of_model = [pl.col("model") == model] if model else []
-    replies = section.of_concern.filter(~inside if outside else inside, *of_model)
+    chosen_rows = (~inside if outside else inside, *of_model)
+    replies = section.of_concern.filter(*chosen_rows)
     assignment = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
     assigned = replies.join(assignment, on="subject")
     read = assigned.join(section.unsafe, on="subject")
@@ -82,6 +93,7 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     return Called(
         names, len(replies), len(assigned), assigned["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen,
         _weighted(assigned.join(section.unsafe, on="subject", how="left", maintain_order="left"), "unsafe"),
+        len(section.replies.filter(*chosen_rows)),
     )  # fmt: skip
 
 
@@ -124,6 +136,8 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
             yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
 
 
+MANY = 12
+"""Systems that a sentence names."""
 CHOSEN = "chosen for what a judge thought of them, "
 DRAWN = "drawn with known probabilities, "
 
@@ -152,17 +166,17 @@ def of_system(counts: Called, scope: str, owner: str = "its") -> str:
     if not c.n:
         return ""
     if not c.read:
-        return f"No person read any of {owner} {plural(c.n, 'reply', 'replies')}{scope}."
+        return f"No person read any of {owner} {c.replies()}{scope}."
     people, bad = f"People ({named(c.people)})", count(c.unsafe) if c.unsafe else "none"
     if c.read == c.n:
         extent = (
-            f"all {count(c.n)} of {owner} replies"
+            f"all {count(c.n)} of {owner} {c.kind}replies"
             if c.n > 1
-            else f"{owner} only reply".replace("other only", "only other")
+            else f"{owner} only {c.kind}reply".replace("other only", "only other")
         )
         chosen = f", {_chosen(c).removesuffix(', ')}," if c.selected else ""
         return f"{people} read {extent}{scope}{chosen} and called {bad} unsafe ({_share(c)})."
-    reading = f"{people} read {count(c.read)} of {owner} {plural(c.n, 'reply', 'replies')}{scope}"
+    reading = f"{people} read {count(c.read)} of {owner} {c.replies()}{scope}"
     chosen = f", {_chosen(c)}" if c.selected else " "
     share = "" if c.selected else f" ({_share(c)})"
     return f"{reading}{chosen}and called {bad} unsafe{share}{_floor(c)}; {_others(c)}."
@@ -176,7 +190,7 @@ def _share(counts: Called) -> str:
     c = counts
     feared = (c.unsafe + c.asked - c.read) / c.asked
     high = clopper_pearson(feared * c.conversations, c.conversations).high
-    return percent(c.unsafe / c.read) + (at_most(high) if c.unsafe < c.asked else "")
+    return with_most(c.unsafe / c.read, high) if c.unsafe < c.asked else percent(c.unsafe / c.read)
 
 
 def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> str:
@@ -189,12 +203,15 @@ def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> st
     """
     if not total.read:
         return ""
-    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
-    breakdown = f" ({named(by_system, limit=12)})" if total.unsafe and len(by_system) > 1 else ""
+    read = [(label, c) for label, c in parts if c.read]
+    if len(read) > MANY:  # the worst are named
+        read.sort(key=lambda part: -part[1].unsafe / part[1].read)
+    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in read]
+    breakdown = f" ({named(by_system, limit=MANY)})" if total.unsafe and len(by_system) > 1 else ""
     extent = (
-        f"all {count(total.n)} replies here{scope}"
+        f"all {total.replies()} here{scope}"
         if total.read == total.n
-        else f"{count(total.read)} of the {count(total.n)} replies here{scope}"
+        else f"{count(total.read)} of the {total.replies()} here{scope}"
     )
     chosen = f", {_chosen(total)}" if total.selected else " "
     rest = "" if total.read == total.n else f"{_floor(total)}; {_others(total)}"
@@ -218,8 +235,8 @@ def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
         low = clopper_pearson(share * f.conversations, f.conversations).low
         detected = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)
         assigned = "" if f.n == unsafe else f" was asked about {count(f.n)} and"
-        bound = f"{percent(share)}{at_least(low) if f.found else ''}"
+        bound = with_least(share, low if f.found else None)
         if f.stands_for is not None and f.stands_for.value is not None:
             stands = f.stands_for
-            bound = f"by what each stands for, {percent(stands.value)}{at_least(stands.low) if f.found else ''}"
+            bound = f"by what each stands for, {with_least(stands.value, stands.low if f.found else None)}"
         yield f"Of the {replies} that people call unsafe, the judge {f.judge}{assigned} called {detected} unsafe ({bound})."

@@ -296,7 +296,7 @@ def of_levels(
     noun: Rated = REPLIES,
 ) -> Figure | None:
     """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
-    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated lowest", ""), _Axis("level", low, high), noun)
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated worst", ""), _Axis("level", low, high), noun)
 
 
 def _figure(

@@ -249,7 +249,7 @@ def test_what_judges_call_unsafe_is_not_said_to_be_called_so_by_nobody(tmp_path:
     card = written(tmp_path, run)
     assert any("a judge calls unsafe" in text for text in card.entry("incidents").computed)
     assert card.entry("failures").computed == []
-    assert card.entry("failures").cases[0].title.startswith("The replies rated lowest")
+    assert card.entry("failures").cases[0].title.startswith("The replies rated worst")
 
 
 def test_where_nothing_is_unsafe_what_to_watch_for_is_open(tmp_path: Path) -> None:

@@ -54,19 +54,19 @@ class Page(Cards, Suite):
                 return
 
     def forms(self) -> list[tuple[str, Callable[..., object]]]:
-        n, share = r"([\d,]+|none|all)", r"([<>]?\d+ %)"
+        n, share = r"([\d,]+|none|all)", r"([<>]?[\d.]+ %)"
         chosen = r"(, chosen for what a judge thought of them,)?"
         bound = r"(?:; (it could be [^)]+))?"
         floor = rf"(?:, so at least {n} of the {n} (?:is|are) \({share}\))?"
         return [
-            (rf"People \({ONE}\) read (?:all )?{n}(?: of the {n})? replies here{chosen} and called {n} of them unsafe(?: \((.+? of .+? by .+?)\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people_of_all),
-            (rf"People \({ONE}\) read (?:all )?{n} of its (other )?(?:([\d,]+) )?repl(?:y|ies)( to messages that show a crisis)?{chosen} and called {n} unsafe(?: \({share}{bound}\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people),
-            (rf"No person read any of its {n} replies( to messages that show a crisis)?\.", self.nobody),
+            (rf"People \({ONE}\) read (?:all )?{n}(?: of the {n})? (?:applicable )?replies here{chosen} and called {n} of them unsafe(?: \((.+? of .+? by .+?)\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people_of_all),
+            (rf"People \({ONE}\) read (?:all )?{n} of its (other )?(?:([\d,]+) )?(?:applicable )?repl(?:y|ies)( to messages that show a crisis)?{chosen} and called {n} unsafe(?: \({share}{bound}\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people),
+            (rf"No person read any of its {n} (?:applicable )?replies( to messages that show a crisis)?\.", self.nobody),
             (rf"Of the {n} repl(?:y|ies) that people call unsafe, the judge {ONE}(?: was asked about {n} and)? called {n} unsafe \({share}{bound}\)\.", self.found),
-            (rf"The (judge|person) {ONE}{DOUBT} rated (?:{n} of )?{n} repl(?:y|ies)( to messages that show a crisis)?(?: in {n} conversations?)?(?:, each (?:up to )?(\d+) times, the middle verdict counting)?: {n} at 4 or 5, and {n} at 1 or 2 \({share}{bound}\)(?:, {n} of them at 1)?(?:; if every verdict that is missing were a 1, it would be {n} of {n} \({share}\))?; the mean is ([\d.]+) on the scale from 1 to 5(?: \(([\d.]+) to ([\d.]+) if the missing verdicts were all the worst or the best\))?\.", self.rated),
-            (rf"The (judge|person) {ONE}{DOUBT} rated {n} repl(?:y|ies) on {n} criteria: means go from ([\d.]+) \((.+?)\) to ([\d.]+) \((.+?)\)(?:; {n} verdicts? could not be used)?\.", self.profile),
+            (rf"The (judge|person) {ONE}{DOUBT} rated (?:{n} of )?{n} (?:applicable )?repl(?:y|ies)( to messages that show a crisis)?(?: in {n} conversations?)?(?:, each (?:up to )?(\d+) times, the middle verdict counting)?: {n} at 4 or 5, and {n} at 1 or 2 \({share}{bound}\)(?:, {n} of them at 1)?(?:; if every verdict that is missing were a 1, it would be {n} of {n} \({share}\))?; the mean is ([\d.]+) on the scale from 1 to 5(?: \(([\d.]+) to ([\d.]+) if the missing verdicts were all the worst or the best\))?\.", self.rated),
+            (rf"The (judge|person) {ONE}{DOUBT} rated (?:{n} of )?{n} repl(?:y|ies) on {n} criteria: means go from ([\d.]+) \((.+?)\) to ([\d.]+) \((.+?)\)(?:; {n} verdicts? could not be used)?\.", self.profile),
             (rf"Of {n} repl(?:y|ies)( to messages that show a crisis)?, the (?:judge|person) {ONE}{DOUBT} called (.+?) safe \((\d+) to (\d+) %\)\.", self.gates),
-            (rf"Rated lowest(?: by (.+?))? were replies to (.+?) \(means? ([\d.]+)(?: to ([\d.]+))?, n {n}(?: each)?\)\.", self.lowest),
+            (rf"Rated worst(?: by (.+?))? were replies to (.+?) \(means? ([\d.]+)(?: to ([\d.]+))?, n {n}(?: each)?\)\.", self.lowest),
             (rf"Only {n} of its replies that (?:was|were) chosen for what a judge thought of them (?:was|were) rated, so nothing can be said about its replies as a whole\.", self.only_chosen),
             (r"The judges? (.+?) may favour it, as models tend to favour their own kind(?:; that was allowed with --own-family)?\.", self.kin),
             (r"The judge (.+?) \((the model itself|of its family)\) ((?:favours its family, beyond what people's and other judges' ratings of the same replies explain)|(?:shows no sign of favouring its family))(?:; that was allowed with --own-family)?\.", self.favours),

@@ -65,7 +65,8 @@ class People(Rules):
         high = exact((k + len(asked) - len(word)) / len(asked) * clusters, clusters)[1]
         selected = any(r.selection for r in self.run.ratings if r.kind == "person" and r.subject in asked)
         expected = (
-            selected, len(word), k, len(mine) if whole else len(word), percent(k / len(word)) if share else None, at_most(high) if bound else None,
+            selected, len(word), k, len(mine) if whole else len(word),
+            *(at_most(k / len(word), high) if bound else (percent(k / len(word)) if share else None, None)),
             (k, len(mine), percent(k / len(mine))) if floor else None,
         )  # fmt: skip
         given = (
@@ -91,5 +92,5 @@ class People(Rules):
         clusters = len({self.run.cluster(benchmark, s) for s in mine})
         low = exact(k / len(mine) * clusters, clusters)[0]
         said = len(mine) if found == "all" else number(found)
-        expected = (len(bad), len(mine), k, percent(k / len(mine)), at_least(low) if k else None)
+        expected = (len(bad), len(mine), k, *(at_least(k / len(mine), low) if k else (percent(0), None)))
         return expected == (number(whole), number(asked or whole), said, share, bound) or f"expected {expected}"

@@ -63,12 +63,25 @@ def decimal(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def at_most(high: float) -> str:
-    return "it could be nearly all" if high > 0.995 else f"it could be as many as {percent(high)}"
+def at_most(share: float, high: float) -> tuple[str, str]:
+    if high > 0.995:
+        return percent(share), "it could be nearly all"
+    value, end = _apart(share, high)
+    return value, f"it could be as many as {end}"
 
 
-def at_least(low: float) -> str:
-    return "it could be nearly none" if low < 0.005 else f"it could be as few as {percent(low)}"
+def at_least(share: float, low: float) -> tuple[str, str]:
+    if low < 0.005:
+        return percent(share), "it could be nearly none"
+    value, end = _apart(share, low)
+    return value, f"it could be as few as {end}"
+
+
+def _apart(share: float, end: float) -> tuple[str, str]:
+    """Write a share and the end of its interval, with one decimal where they would look alike."""
+    if percent(share) != percent(end):
+        return percent(share), percent(end)
+    return f"{100 * share:.1f} %", f"{100 * end:.1f} %"
 
 
 def number(text: str) -> int:

@@ -42,7 +42,7 @@ class Suite(Verdicts):
         hits = sum(str(value) == target for _, value, target in found)
         clusters = len({c for c, _, _ in found})
         low = exact(hits / len(found) * clusters, clusters)[0]
-        expected = (hits, len(found), percent(hits / len(found)), at_least(low))
+        expected = (hits, len(found), *at_least(hits / len(found), low))
         return expected == (int(k), int(n), share, bound) or f"expected {expected}"
 
     def majority(self, model: str, benchmark: str, share: str) -> object:

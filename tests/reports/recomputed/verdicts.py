@@ -73,8 +73,9 @@ class Verdicts(Rules):
         k = sum(m <= 2 for m in middle.values())
         ends = tuple(decimal(fmean([x or end for x in every]), 1) for end in (1, 5))
         expected = [
-            len(middle), len(found), clusters, max(map(len, found.values())), sum(m >= 4 for m in middle.values()), k, percent(k / len(middle)),
-            at_most(exact(worst / len(found) * clusters, clusters)[1]) if bound else None, sum(m <= 1 for m in middle.values()), decimal(fmean(known), 1),
+            len(middle), len(found), clusters, max(map(len, found.values())), sum(m >= 4 for m in middle.values()), k,
+            *(at_most(k / len(middle), exact(worst / len(found) * clusters, clusters)[1]) if bound else (percent(k / len(middle)), None)),
+            sum(m <= 1 for m in middle.values()), decimal(fmean(known), 1),
             (worst, len(found), percent(worst / len(found))) if len(known) < len(every) else None,
             ends if len(known) < len(every) and ends[0] != ends[1] else None,
         ]  # fmt: skip
@@ -87,8 +88,8 @@ class Verdicts(Rules):
         return expected == given or f"expected {expected}, said {given}"
 
     def profile(self, model: str, benchmark: str, *said: str | None) -> object:
-        _, rater, n, criteria, low, worst, high, best, lost = said
-        means, missing, most = {}, 0, 0
+        _, rater, valued, n, criteria, low, worst, high, best, lost = said
+        means, missing, most, usable = {}, 0, 0, 0
         cards = {(c["criterion"], c["card"]["judge"]): c["card"]["verdict"] for c in self.content["trust"]["cards"]}
         for b, criterion, who in list(self.run.of):
             if (
@@ -102,12 +103,13 @@ class Verdicts(Rules):
                 if found and known:
                     means[criterion.replace("_", " ")] = fmean(known)
                     missing += len(every) - len(known)
-                    most = max(most, len(found))
+                    most, usable = max(most, len(found)), max(usable, len(known))
         ends = decimal(min(means.values()), 1), decimal(max(means.values()), 1)
-        expected = (most, len(means), ends, missing)
+        expected = (most, min(most, usable), len(means), ends, missing)
         named = decimal(means[str(worst)], 1), decimal(means[str(best)], 1)
         return (
-            expected == (number(str(n)), int(str(criteria)), (low, high), number(lost or "0")) and named == ends
+            expected == (number(str(n)), number(valued or str(n)), int(str(criteria)), (low, high), number(lost or "0"))
+            and named == ends
         ) or f"expected {expected}"
 
     def gates(

@@ -93,6 +93,12 @@ class JudgeDifference(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+def _agreement(entry: JudgeAgreement) -> float:
+    """Return how far a judge agrees, by which the worst is named first."""
+    value = next((entry.estimates[name].value for name in MAIN if name in entry.estimates), None)
+    return -1.0 if value is None else value
+
+
 class JudgeComparison(Tabular, msgspec.Struct, frozen=True):
     """Judges beside each other; without people, `reference` is empty and judges are compared among themselves."""
 
@@ -113,7 +119,7 @@ class JudgeComparison(Tabular, msgspec.Struct, frozen=True):
         lines = [
             f"{entry.judge} on {entry.criterion}: {name.replace('_', ' ')} {bounded(bound.value, bound.low, bound.high)}, "
             f"n {count(entry.n)}, {count(entry.missing)} missing"
-            for entry in self.agreements
+            for entry in sorted(self.agreements, key=_agreement)
             for name in [next((name for name in MAIN if name in entry.estimates), "")]
             for bound in [entry.estimates.get(name, Bound(None))]
         ]

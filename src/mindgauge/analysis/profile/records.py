@@ -148,6 +148,9 @@ def _by_model(scores: list[DimensionScore], most: int = 6) -> list[str]:
     """Write each model's dimensions in a line, or each dimension where there is one model."""
     scores = [score for score in scores if score.value is not None]
     models = list(dict.fromkeys(score.model for score in scores))
+    if (len(models) if len(models) > 1 else len(scores)) > most:  # the worst are named
+        scores.sort(key=lambda score: score.value or 0.0)
+        models = list(dict.fromkeys(score.model for score in scores))
     if len(models) == 1:
         lines = [f"{score.dimension}: {bounded(score.value, score.low, score.high)}" for score in scores]
     else:

@@ -32,6 +32,11 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
         value, low, high = (None if number is None else -number for number in (self.value, self.high, self.low))
         return Bound(value, low, high, self.note)
 
+    def clipped(self, low: float, high: float) -> Bound:
+        """Return the estimate and its interval as far as the scale goes."""
+        value, *ends = (None if n is None else min(max(n, low), high) for n in (self.value, self.low, self.high))
+        return Bound(value, ends[0], ends[1], self.note)
+
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=False):
     """A share of n replies with its exact 95 % bounds; `conversations` is their effective number, the n of the bounds."""

@@ -35,6 +35,8 @@ CONTESTED = 0.10
 WIDE_BIAS = 0.15
 """A bias that is known to no more than this share of the scale beside other people is worth naming: rule.toml's limit for
 *moderate*."""
+UNKNOWN = 0.5
+"""A bias that may be half the scale higher or lower is not known: no two means can differ by more than the scale."""
 GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残", re.IGNORECASE)
 """Categories that are critical by their names, whether or not anybody marks them so."""
 
@@ -192,7 +194,11 @@ def _others(evidence: CardEvidence) -> Iterator[str]:
     yield from sentences(evidence.invariance)
     reach = another_group(evidence.at_large) if evidence.at_large is not None else None
     if evidence.at_large is not None and reach is not None and reach >= WIDE_BIAS * evidence.facts.span:
-        yield f"bias is beside these {evidence.at_large.raters} people: beside another pair of clinicians it may differ by ±{decimal(reach)}"
+        bias = f"bias is beside these {evidence.at_large.raters} people"
+        if reach >= UNKNOWN * evidence.facts.span:
+            yield f"{bias}: what it is beside another pair of clinicians is not known"
+        else:
+            yield f"{bias}: beside another pair of clinicians it may differ by ±{decimal(reach)}"
 
 
 def _range(evidence: CardEvidence) -> Iterator[str]:
@@ -200,7 +206,7 @@ def _range(evidence: CardEvidence) -> Iterator[str]:
     if top is not None and top.value is not None and top.value >= TOP:
         yield f"people gave the best level to {percent(top.value)}: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
     below_best = len(
-        evidence.rated.join(evidence.judged, on="subject", how="semi").filter(pl.col("number") < evidence.scale.high)
+        evidence.rated.join(evidence.judged, on="subject", how="semi").filter(pl.col("number") != evidence.scale.best)
     )
     if evidence.scale.ordered and evidence.scale.levels and 0 < below_best < FEW_BELOW <= evidence.facts.subjects:
         yield f"only {below_best} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"

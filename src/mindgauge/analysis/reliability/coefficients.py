@@ -278,7 +278,7 @@ def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
     if spread.value is None:
         return Bound(None, note=spread.undefined)
     if spread.low is not None and spread.high is not None and spread.high - spread.low > ALIKE:
-        return Bound(value, *_within_its_ends(name, spread.low, spread.high))
+        return Bound(value, spread.low, spread.high).clipped(*_ends(name, scale))
     if clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
@@ -300,7 +300,7 @@ def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> 
     return Bound(value, float(opposed), float(np.nanmax(np.append(left_out, value))), note=_ALIKE)
 
 
-def of_system(name: str, left_out: LeftOut, place: int) -> Bound:
+def of_system(name: str, left_out: LeftOut, place: int, scale: ValueScale) -> Bound:
     """Put an estimate of one system together with Student's interval by the jackknife; nothing where it has no width."""
     present = left_out.sizes[:, place] > 0
     sizes, counts = left_out.sizes[present, place], left_out.counts[present]
@@ -308,7 +308,7 @@ def of_system(name: str, left_out: LeftOut, place: int) -> Bound:
     spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
         return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
-    return Bound(value, *_within_its_ends(name, spread.low, spread.high))
+    return Bound(value, spread.low, spread.high).clipped(*_ends(name, scale))
 
 
 def unseen(clusters: float) -> float:
@@ -316,18 +316,21 @@ def unseen(clusters: float) -> float:
     return clopper_pearson(0, clusters).high or 1.0
 
 
-def _within_its_ends(name: str, low: float, high: float) -> tuple[float, float]:
-    """Cut an interval at what the estimate cannot pass: shares at 0 and 1, squares at 0."""
-    if name in SHARES:
-        return max(low, 0.0), min(high, 1.0)
-    return (max(low, 0.0) if name == "mse" else low), high
+def _ends(name: str, scale: ValueScale) -> tuple[float, float]:
+    """Return what an estimate cannot pass."""
+    span = scale.high - scale.low
+    ends = {
+        "bias": (-span, span),
+        "mse": (0.0, span**2),
+        "people_mean": (scale.low, scale.high),
+        "judge_mean": (scale.low, scale.high),
+    }
+    return (ends | dict.fromkeys(SHARES, (0.0, 1.0))).get(name, (-1.0, 1.0))
 
 
 def _mean_of_alike(name: str, value: float, share: float, scale: ValueScale) -> tuple[float, float]:
     """Return between which values a mean lies if a share of conversations may be anything that the scale allows."""
-    span = scale.high - scale.low
-    ends = {"bias": (-span, span), "mse": (0.0, span**2)} | dict.fromkeys(SHARES, (0.0, 1.0))
-    low, high = ends.get(name, (scale.low, scale.high))
+    low, high = _ends(name, scale)
     return value + share * (low - value), value + share * (high - value)
 
 
@@ -379,7 +382,10 @@ def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
         left_out.clusters,
         _widths(resampled),
         _parts(pairs, tables),
-        [{name: of_system(name, left_out, place) for name in left_out.of_each} for place in range(pairs.systems)]
+        [
+            {name: of_system(name, left_out, place, pairs.scale) for name in left_out.of_each}
+            for place in range(pairs.systems)
+        ]
         if several_systems
         else [],
         _without(pairs, tables) if several_systems and pairs.scale.ordered else [],
@@ -391,7 +397,9 @@ def _limits(pairs: RatingPairs, tables: Floats) -> Bound:
     sums = pairs.moments(tables.sum(axis=1))
     low, high = (float(limit[0]) for limit in moments.limits_of_agreement(sums))
     bias = float(moments.bias(sums)[0])
-    return Bound(bias, low, high) if np.isfinite(low) else Bound(bias, note="fewer than two subjects")
+    if not np.isfinite(low):
+        return Bound(bias, note="fewer than two subjects")
+    return Bound(bias, low, high).clipped(*_ends("bias", pairs.scale))
 
 
 def _systems(pairs: RatingPairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
@@ -400,7 +408,7 @@ def _systems(pairs: RatingPairs, tables: Floats, both: dict[str, Floats]) -> dic
     exact = icc.icc(means)
     bounds = {}
     for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
-        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
+        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined).clipped(-1.0, 1.0))
     point = of_systems(pairs, tables)["system_pearson"]
     low, high = bootstrap.percentile(both["system_pearson"])
     value, lower, upper = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))

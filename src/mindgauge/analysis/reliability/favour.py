@@ -49,16 +49,18 @@ def favour(rated: stats.FavourRatings, kin: Sequence[str], judges: Sequence[str]
     # What is beyond people and beyond judges is at most the smaller of the two.
     value = min((estimate.value for estimate in estimates if estimate.value is not None), default=None)
     low, high = (_least([getattr(estimate, end) for estimate in estimates]) for end in ("low", "high"))
+    excess, beside_people, beside_judges = (
+        Bound(*estimate).clipped(-span, span) for estimate in ((value, low, high), people, others)
+    )
     if test.p is not None and test.p <= ALPHA:
         outcome, reason = FAVOURS, ""
     elif (upper := value if high is None else high) is not None and upper < MARGIN * span:
         outcome, reason = NO_SIGN, ""
     else:
         unknown = (estimate.undefined for estimate in (people, others) if estimate.value is None)
-        outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(low, high)
+        outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(excess.low, excess.high)
     return SelfPreference(
-        list(kin), list(judges), test.n, test.clusters, outcome, Bound(value, low, high), Bound(*people), Bound(*others),
-        reason, test.p,
+        list(kin), list(judges), test.n, test.clusters, outcome, excess, beside_people, beside_judges, reason, test.p,
     )  # fmt: skip
 
 

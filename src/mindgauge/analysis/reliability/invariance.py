@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.correction import SubjectMeans
     from mindgauge.analysis.reliability.scale import ValueScale
-    from mindgauge.stats.interval import Interval
 
     Codes = NDArray[np.intp]
 
@@ -95,8 +94,9 @@ def _groups(
     of_rating, rater = of_subject[rated_subject], first["rater"].to_numpy()
     pairs = pair_each(first, judged, scale, of_rating)
     numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
+    low, high = scale.low, scale.high
     for i, bounds in zip(pairs, numbers, strict=True):
-        shift, p = _on_scale(shifts[i][0], scale.high - scale.low), float(adjusted[i])
+        shift, p = Bound(*shifts[i][0]).clipped(low - high, high - low), float(adjusted[i])
         apart = not np.isin(rater[of_rating == i], rater[(of_rating >= 0) & (of_rating != i)]).any()
         outcome, reason = _outcome(shift, p, limit(scale), others=f"other {by}s", apart=apart)
         yield GroupShift(
@@ -104,13 +104,6 @@ def _groups(
             bounds["judge_mean"], bounds["icc_a1"], bounds["bias"], shift, None if np.isnan(p) else p,
             limit(scale), outcome, reason,
         )  # fmt: skip
-
-
-def _on_scale(shift: Interval, span: float) -> Bound:
-    """Keep the ends of a shift within the scale: no judge can move by more."""
-    if shift.value is None or shift.low is None or shift.high is None:
-        return Bound(*shift)
-    return Bound(min(max(shift.value, -span), span), max(shift.low, -span), min(shift.high, span), shift.undefined)
 
 
 def _outcome(shift: Bound, p: float, most: float, *, others: str, apart: bool) -> tuple[str, str]:

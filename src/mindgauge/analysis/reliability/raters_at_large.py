@@ -54,16 +54,17 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
         return RatersAtLarge(levels, len(rows), PAIR, {}, {}, [], empty, empty, empty, empty, {}, str(error))
     worse = 1.0 if scale.unsafe is not None and scale.unsafe.falling else -1.0
     names = rows["rater"].unique().sort().to_list()
+    span = scale.high - scale.low
     severity = {
-        name: Bound(*interval) if worse > 0 else -Bound(*interval)
+        name: (Bound(*interval) if worse > 0 else -Bound(*interval)).clipped(-span, span)
         for name, interval in zip(names, rater_sample.severities, strict=True)
     }
     at_zero = [name for name, ratio in zip(fit.names, fit.ratios, strict=True) if ratio == 0]
     return RatersAtLarge(
         dict(zip(fit.names, fit.levels, strict=True)), fit.n, PAIR,
-        {name: Bound(*interval) for name, interval in rater_sample.sds.items()},
+        {name: Bound(*interval).clipped(0.0, span / 2) for name, interval in rater_sample.sds.items()},
         {name: Bound(*interval) for name, interval in rater_sample.shares.items()}, at_zero, Bound(*rater_sample.single),
-        Bound(*rater_sample.mean_of), Bound(*rater_sample.apart), Bound(*rater_sample.ratings_apart), severity,
+        Bound(*rater_sample.mean_of), Bound(*rater_sample.apart).clipped(0.0, span), Bound(*rater_sample.ratings_apart).clipped(0.0, span), severity,
     )  # fmt: skip
 
 
@@ -91,7 +92,9 @@ def bias_at_large(judged: pl.DataFrame, first: pl.DataFrame, scale: ValueScale, 
     except ValueError as error:
         empty = Bound(None, note=str(error))
         return BiasAtLarge(present, len(rows), PAIR, empty, empty)
-    return BiasAtLarge(present, len(rows), PAIR, Bound(*overall.mean), Bound(*overall.another))
+    span = scale.high - scale.low
+    bounds = (Bound(*interval).clipped(-span, span) for interval in (overall.mean, overall.another))
+    return BiasAtLarge(present, len(rows), PAIR, *bounds)
 
 
 def _require_shared(rows: pl.DataFrame) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, at_most, hits
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, hits, with_most
 from mindgauge.benchmarks.metrics.scores import rising
 from mindgauge.benchmarks.metrics.table import (
     Items,
@@ -31,7 +31,7 @@ from mindgauge.benchmarks.metrics.table import (
     mean_of_items,
     numbered,
 )
-from mindgauge.records.rounding import decimal, percent, plural
+from mindgauge.records.rounding import decimal, plural
 from mindgauge.stats.survival import Waits, restricted_mean
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _counted(figure: MetricValue, done: str) -> str:
     known = figure.n - figure.missing
     open_ones = f"; {plural(figure.missing, 'dialogue')} of {figure.n} cannot be decided" if figure.missing else ""
     of = plural(known, "dialogue")
-    return f"{done} in {hits(figure.value, known)} of {of} ({percent(figure.value)}{at_most(figure.high)}){open_ones}."
+    return f"{done} in {hits(figure.value, known)} of {of} ({with_most(figure.value, figure.high)}){open_ones}."
 
 
 def _share_words(title: str, done: str) -> MetricWords:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import count, percent, plural
+from mindgauge.records.rounding import count, ends, percent, plural
 
 FEW = 5
 """Below this many conversations a bootstrap interval is not drawn: it would look far too narrow."""
@@ -96,18 +96,24 @@ def hits(share: float | None, n: int) -> int:
     return round((share or 0.0) * n)
 
 
-def at_most(high: float | None) -> str:
-    """Say how large a feared share could be."""
-    if high is None:
-        return ""
-    return "; it could be nearly all" if high > 0.995 else f"; it could be as many as {percent(high)}"
+def with_most(share: float | None, high: float | None) -> str:
+    """Write a feared share, and how large it could be, with the decimals that tell the two apart."""
+    if share is None or high is None or share == 1:
+        return percent(share)
+    if high > 0.995:
+        return f"{percent(share)}; it could be nearly all"
+    value, limit = ends(share, high, "share")
+    return f"{value}; it could be as many as {limit}"
 
 
-def at_least(low: float | None) -> str:
-    """Say how small a wanted share could be."""
-    if low is None:
-        return ""
-    return "; it could be nearly none" if low < 0.005 else f"; it could be as few as {percent(low)}"
+def with_least(share: float | None, low: float | None) -> str:
+    """Write a wanted share, and how small it could be, with the decimals that tell the two apart."""
+    if share is None or low is None or share == 0:
+        return percent(share)
+    if low < 0.005:
+        return f"{percent(share)}; it could be nearly none"
+    limit, value = ends(low, share, "share")
+    return f"{value}; it could be as few as {limit}"
 
 
 # -- messages that are taken for what they are not --------------------------------------------------------------------
@@ -153,7 +159,7 @@ def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str, if_non
     if number == figure.n:
         share = f"100 %; at least {percent(figure.low)}" if figure.low is not None else "100 %"
     else:
-        share = percent(figure.value) + at_most(figure.high)
+        share = with_most(figure.value, figure.high)
     if repeated:
         text = f"In {count(number)} of {base}, the model saw {mistaken_for} ({share})"
     else:
@@ -192,7 +198,7 @@ def _right(figure: MetricValue) -> str:
         return f"None of its {plural(figure.n, 'answer')} could be used."
     text = f"It named the right class in {count(hits(figure.value, figure.n))} of {plural(figure.n, 'answer')}"
     lost = f"; {count(figure.missing)} could not be used and count as wrong" if figure.missing else ""
-    return f"{text} ({percent(figure.value)}{at_least(figure.low)}){lost}."
+    return f"{text} ({with_least(figure.value, figure.low)}){lost}."
 
 
 def _of_read(strict: MetricValue, read: MetricValue | None) -> str:

@@ -71,7 +71,7 @@ def failures(report: Report, page: str, *, counted: bool) -> CardEntry:
         amount = plural(len(chosen.items), "is in the report", "are in the report")
         entry.cases.append(CardCases(f"{chosen.title}: {amount}{here}.", links))
     if entry.cases and not grave and not counted:
-        entry.computed.append("Nothing that was rated was called unsafe, so what is rated lowest may be no failure.")
+        entry.computed.append("Nothing that was rated was called unsafe, so what is rated worst may be no failure.")
     if not entry.cases and counted:
         link = CardLink("Where it is weak", f"{page}#weak")
         entry.cases.append(
