@@ -170,7 +170,7 @@ def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
         _overview(cards),
         _unsafe_end(cards),
         ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
-              card_rows(cards, lambda card: [[label(name), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
+              card_rows(cards, lambda card: [[label(name, ordered=card.ordered), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", [
             *WHO, *bound_columns("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
             Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
@@ -291,7 +291,10 @@ def _error(card: ReliabilityCard) -> list[list[Cell]]:
 def _widths(card: ReliabilityCard) -> list[list[Cell]]:
     names = dict.fromkeys(name for widths in card.widths.values() for name in widths)
     schemes = ("conversations", "systems", "both")
-    return [[label(name), *(card.widths.get(scheme, {}).get(name) for scheme in schemes)] for name in names]
+    return [
+        [label(name, ordered=card.ordered), *(card.widths.get(scheme, {}).get(name) for scheme in schemes)]
+        for name in names
+    ]
 
 
 def _part(card: ReliabilityCard, part: CardPart) -> list[Cell]:

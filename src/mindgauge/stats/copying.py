@@ -110,9 +110,8 @@ def _distances(ratings: RaterCodes, judge: int, raters: Sequence[int]) -> tuple[
         pair = 1 + np.minimum(codes, own) * q + np.maximum(codes, own)
         return distance, np.asarray(np.sign(codes - own) * pair)[:, 1:]
     difference = np.where(known, ratings.numbers[:, raters] - ratings.numbers[:, [judge]], np.nan)
-    for column in difference.T:
-        if np.isfinite(column).any():
-            column -= np.nanpercentile(column, 50, method="lower")
+    for place in np.flatnonzero(known.any(axis=0)):
+        difference[:, place] -= np.nanpercentile(difference[:, place], 50, method="lower")
     return difference, np.nan_to_num(np.sign(difference)).astype(np.intp)[:, 1:]
 
 

@@ -222,7 +222,7 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
 @check(
     "no_joint_events",
     Severity.NOTE,
-    "nothing can be said about agreement on it: percent agreement and AC are carried by the other levels, however high they are",
+    "nothing can be said about agreement on it: percent agreement and AC, at whatever level, are carried by the other levels, however high they are",
 )
 def no_joint_events(view: View) -> Iterator[CheckResult]:
     """Classes that people use on subjects of two raters or more, and never two of them on one; a warning if unsafe.

@@ -91,7 +91,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         who = independence.settle(ratings.frame, everybody, options.adjudicators, judges)
     copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
     persons = [rater for rater in (everybody if named else who.independent or everybody) if rater not in copiers]
-    checked = rater_checks(ratings, everybody)
+    checked = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
@@ -115,7 +115,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             notes += [uncovered] if uncovered else []
         ceiling = agreement.estimates if agreement else {}
         present = [rater for rater in persons if rater not in {entry.rater for entry in errors}]
-        compared = Compared(present, everybody, here.independent)
+        compared = Compared(present or everybody, everybody, here.independent)
         judge_cards += [
             msgspec.structs.replace(
                 card,

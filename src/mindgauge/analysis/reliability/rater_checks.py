@@ -13,7 +13,7 @@ from mindgauge.analysis.independence import MOST_RATERS, Dependence
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mindgauge.analysis.reliability.ratings import Ratings
 
@@ -33,12 +33,13 @@ class RaterChecks(NamedTuple):
     notes: list[str]
 
 
-def rater_checks(ratings: Ratings, reference: Sequence[str]) -> RaterChecks:
+def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[str] = ()) -> RaterChecks:
     """Run the audit's checks of raters; of a crowd none.
 
     Args:
         ratings: checked ratings.
         reference: who is compared with; of two of them who are one, the second is left out.
+        known: those of them who are known to depend on others; of whom they repeat nothing is said again.
     """
     rows = ratings.frame
     if rows["rater"].n_unique() > MOST_RATERS:
@@ -59,6 +60,8 @@ def rater_checks(ratings: Ratings, reference: Sequence[str]) -> RaterChecks:
     for check in (*CHECKS, *(IN_ORDER if ratings.account is not None else ())):
         for result in check.find(view):
             severity = result.severity or check.severity
+            if set(result.raters) & set(known):
+                continue
             own = [rater for rater in result.raters if rater in reference]
             if severity is Severity.ERROR and own and kinds[own[-1]] != "model":
                 found.setdefault(result.criterion, []).append(Dependence(own[-1], "copy", result.message))

@@ -25,6 +25,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, decimal, p_equals, percent
 from mindgauge.records.rubric import Scale
+from mindgauge.stats import level
 from mindgauge.stats.proportion import demand, fewest
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
 
 
 def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
-    name = "ICC(A,1)" if facts.ordered else "alpha"
+    name = level.named("icc_a1") if facts.ordered else level.named("alpha", ordered=False)
     yield _above(f"absolute agreement with one person within systems, {name},", agreement, rule.agreement)
     if bias is not None:
         yield _within(bias, rule.bias, facts.span)
