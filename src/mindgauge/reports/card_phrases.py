@@ -44,6 +44,11 @@ def label(name: str, *, ordered: bool) -> str:
     return level.named(name, ordered=ordered) or NAMES[name]
 
 
+def in_sentence(card: ReliabilityCard) -> str:
+    """Name the coefficient that decides, before its value."""
+    return level.in_sentence(card.coefficient, ordered=card.ordered)
+
+
 def main(card: ReliabilityCard) -> str:
     """Return the coefficient that decides about single replies: of values with an order, and of classes."""
     return card.coefficient
@@ -250,7 +255,7 @@ def _each(judges: Sequence[str], cards: Mapping[str, Sequence[RunCard]]) -> str:
         judge_cards = [s.card for s in cards[judge]]
         values = sorted(v for card in judge_cards if (v := agreement(card).value) is not None)
         evidence.append(
-            f"{label(main(judge_cards[0]), ordered=judge_cards[0].ordered)}: {_range([decimal(value) for value in values])}{_leaning(judge_cards[0]) if len(judge_cards) == 1 else ''}{_found(judge_cards)}"
+            f"{in_sentence(judge_cards[0])} {_range([decimal(value) for value in values])}{_leaning(judge_cards[0]) if len(judge_cards) == 1 else ''}{_found(judge_cards)}"
         )
     return (
         evidence[0]

@@ -36,6 +36,12 @@ def named(name: str, *, ordered: bool = True) -> str:
     return _with(_COEFFICIENTS[name][0], level(name, ordered=ordered)) if name in _COEFFICIENTS else ""
 
 
+def in_sentence(name: str, *, ordered: bool = True) -> str:
+    """Name a coefficient before its value, `nominal alpha within systems`; an ICC is of values at equal distances by definition."""
+    words = _COEFFICIENTS[name][0]
+    return words if "ICC" in words else f"{level(name, ordered=ordered)} {words}"
+
+
 def heading(name: str, orders: Collection[bool]) -> str:
     """Name a coefficient above rows of which some have an order and others are classes."""
     levels = {level(name, ordered=ordered): None for ordered in sorted(orders, reverse=True)}

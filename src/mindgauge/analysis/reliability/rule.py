@@ -162,7 +162,7 @@ def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
 
 
 def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
-    name = level.named("icc_a1") if facts.ordered else level.named("alpha", ordered=False)
+    name = level.in_sentence("icc_a1" if facts.ordered else "alpha", ordered=facts.ordered)
     yield _above(f"absolute agreement with one person within systems, {name},", agreement, rule.agreement)
     if bias is not None:
         yield _within(bias, rule.bias, facts.span)
