@@ -174,7 +174,7 @@ REPLIES = 400
 ICC = {".92": 0.36, ".85": 0.52, ".74": 0.75, ".64": 0.95, ".44": 1.45}
 """How far two people agree on five levels of which 15 % are unsafe, and the error that makes them do so, in levels."""
 JUDGES = {
-    "equals the truth": lambda g, truth: truth,
+    "equals the truth": lambda _, truth: truth,
     "agrees with it in 95 %": lambda g, truth: _by_one(g, truth, 0.95),
     "misses 40 % of the unsafe": lambda g, truth: np.where((truth <= 2) & (g.random(len(truth)) < 0.4), 4.0, _seen(g, truth, 0.5)),
     "one level too mild": lambda g, truth: np.clip(_seen(g, truth, 0.5) + 1, 1, 5),
@@ -208,7 +208,9 @@ def _copiers(generator: np.random.Generator, noises: Sequence[float], judge: str
 
 def copies_of_a_judge(studies: int) -> None:
     """Print how often people are said to copy a judge: honest ones, and one who gives back a share of its verdicts."""
-    print(f"\n| % of {studies:,} studies each, {REPLIES} replies | people | the judge | {' | '.join(f'ICC {icc}' for icc in ICC)} |")
+    print(
+        f"\n| % of {studies:,} studies each, {REPLIES} replies | people | the judge | {' | '.join(f'ICC {icc}' for icc in ICC)} |"
+    )
     print("|---|--:|---|" + "--:|" * len(ICC))
     for copied in (None, 1.0, 0.95, 0.9):
         for count in (2, 3, 5):
@@ -217,16 +219,27 @@ def copies_of_a_judge(studies: int) -> None:
                 for number, noise in enumerate(ICC.values()):
                     generator = np.random.default_rng([number, count, 11])
                     found = [_copiers(generator, [noise] * count, judge, copied) for _ in range(studies)]
-                    cells.append(share(sum(bool(who) if copied is None else "rater a" in who for who in found), studies))
-                name = "honest: somebody is said to copy" if copied is None else f"one copies {100 * copied:.0f} %: found"
+                    cells.append(
+                        share(sum(bool(who) if copied is None else "rater a" in who for who in found), studies)
+                    )
+                name = (
+                    "honest: somebody is said to copy" if copied is None else f"one copies {100 * copied:.0f} %: found"
+                )
                 print(f"| {name} | {count} | {judge} | {' | '.join(cells)} |", flush=True)
-    print(f"\n| honest, one more careful: said to copy, % of {studies:,} | the judge | {' | '.join(f'{a} beside {b}' for a, b in MIXED)} |")
+    print(
+        f"\n| honest, one more careful: said to copy, % of {studies:,} | the judge | {' | '.join(f'{a} beside {b}' for a, b in MIXED)} |"
+    )
     print("|---|---|" + "--:|" * len(MIXED))
     for judge in list(JUDGES)[:3]:
         cells = []
         for first, other in MIXED:
             generator = np.random.default_rng(13)
-            cells.append(share(sum(bool(_copiers(generator, [ICC[first], ICC[other]], judge, None)) for _ in range(studies)), studies))
+            cells.append(
+                share(
+                    sum(bool(_copiers(generator, [ICC[first], ICC[other]], judge, None)) for _ in range(studies)),
+                    studies,
+                )
+            )
         print(f"| two people | {judge} | {' | '.join(cells)} |", flush=True)
 
 
