@@ -131,7 +131,7 @@ def overview(found: Named, ident: str) -> ReportTable:
     ]  # fmt: skip
     note = (
         "“Same level” and “within one level” count a missing verdict as neither; shares have exact intervals with dialogues as n. "
-        "“Bias” is the judge's level minus the authors'. “Kappa” is the agreement beyond chance, a missing verdict agreeing with "
+        "“Bias” is the judge's level minus the authors'. “Kappa” (quadratic weights, classes nominal) is the agreement beyond chance, a missing verdict agreeing with "
         "nothing; by its fixed limits a judge passes, fails, or is left undecided."
     )
     return ReportTable(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)

@@ -126,8 +126,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         ]
         if not present:
             judge_cards = [
-                _beside_nobody(card, [*here.dependent, *errors]) if card.criterion == name else card
-                for card in judge_cards
+                _beside_nobody(card, here.dependent) if card.criterion == name else card for card in judge_cards
             ]
     if len(ratings.stated):
         subjects, raters = (ratings.stated[column].n_unique() for column in ("subject", "rater"))
