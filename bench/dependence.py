@@ -25,7 +25,7 @@ from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.stats.dependence import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -173,7 +173,7 @@ def copying_alarms(studies: int) -> None:
 REPLIES = 400
 ICC = {".92": 0.36, ".85": 0.52, ".74": 0.75, ".64": 0.95, ".44": 1.45}
 """How far two people agree on five levels of which 15 % are unsafe, and the error that makes them do so, in levels."""
-JUDGES = {
+JUDGES: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
     "equals the truth": lambda _, truth: truth,
     "agrees with it in 95 %": lambda g, truth: _by_one(g, truth, 0.95),
     "misses 40 % of the unsafe": lambda g, truth: np.where((truth <= 2) & (g.random(len(truth)) < 0.4), 4.0, _seen(g, truth, 0.5)),
@@ -198,7 +198,7 @@ def _copiers(generator: np.random.Generator, noises: Sequence[float], judge: str
     """Draw a study of one judge, in which the first person may have copied it; return who is found to have."""
     truth = generator.choice([1.0, 2.0, 3.0, 4.0, 5.0], REPLIES, p=[0.06, 0.09, 0.2, 0.3, 0.35])
     people = [_seen(generator, truth, noise) for noise in noises]
-    verdicts = JUDGES[judge](generator, truth)
+    verdicts = np.asarray(JUDGES[judge](generator, truth), dtype=float)
     if copied is not None:
         people[0] = _by_one(generator, verdicts, copied)
     names = [f"rater {chr(97 + place)}" for place in range(len(people))]

@@ -42,7 +42,7 @@ def bare(text: str) -> list[str]:
 def shown(page: str) -> str:
     """Return the words of a page without code, data, names of systems and the list of sources."""
     page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
-    page = re.sub(r"acme/alpha-2|alpha-2", "", page)
+    page = re.sub(r"acme/alpha-2|alpha-2|\b(?:cohen|fleiss) kappa\b", "", page)  # a metric's key, as JSON has it
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 

@@ -221,7 +221,7 @@ def copiers(rated: pl.DataFrame, people: Sequence[str], judges: Sequence[str]) -
     criteria = coded(rated, raters)
     parts = [[name] for name in criteria] if len(criteria) < 2 else [list(criteria), *([name] for name in criteria)]
     limit = COPIES / max(len(people) * len(judges) * len(parts), 1)
-    found: list[Dependence] = []
+    dependents: list[Dependence] = []
     for person, rater in enumerate(people):
         others = [place for place in range(len(people)) if place != person]
         tests = [
@@ -231,17 +231,17 @@ def copiers(rated: pl.DataFrame, people: Sequence[str], judges: Sequence[str]) -
         ]
         if not tests:
             continue
-        copied, judge, names = min(tests, key=lambda test: test[0].p)
-        if copied.p > limit:
+        copy, judge, names = min(tests, key=lambda test: test[0].p)
+        if copy.p > limit:
             continue
         scope = f" on {names[0]}" if len(names) < len(criteria) else ""
-        share = copied.farther / (copied.farther + copied.nearer)
+        share = copy.farther / (copy.farther + copy.nearer)
         text = (
-            f"{rater} repeats {judge}{scope}: the same value on {count(copied.equal)} of {plural(copied.n, 'rating')}, other people on "
-            f"{percent(copied.others)}; where {rater} and another person are not equally far from {judge}, {rater} is the farther one in {percent(share)}"
+            f"{rater} repeats {judge}{scope}: the same value on {count(copy.equal)} of {plural(copy.n, 'rating')}, other people on "
+            f"{percent(copy.others)}; where {rater} and another person are not equally far from {judge}, {rater} is the farther one in {percent(share)}"
         )
-        found.append(Dependence(rater, "copy", text, p=copied.p))
-    return found
+        dependents.append(Dependence(rater, "copy", text, p=copy.p))
+    return dependents
 
 
 def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:

@@ -65,35 +65,31 @@ def copying(criteria: Sequence[RaterCodes], person: int, judge: int, people: Seq
         judge: its column.
         people: the columns of the other people.
     """
-    n = equal = rated = same = 0
     sums: list[tuple[Floats, ...]] = []
+    counts = np.zeros(4, dtype=int)
     for ratings in criteria:
-        own, others = _distances(ratings, judge, [person, *people])
-        both = np.isfinite(own[:, 0])
-        n, equal = n + int(both.sum()), equal + int((ratings.codes[both, person] == ratings.codes[both, judge]).sum())
-        known = both[:, None] & np.isfinite(own[:, 1:])
-        rated, same = (
-            rated + int(known.sum()),
-            same + int((known & (ratings.codes[:, people] == ratings.codes[:, [judge]])).sum()),
-        )
-        distance = np.abs(own)
-        with np.errstate(invalid="ignore"):
-            farther, nearer = (known & (distance[:, :1] > distance[:, 1:]), known & (distance[:, :1] < distance[:, 1:]))
-            departs = known & (distance[:, 1:] > 0)
-        weight = _both_directions(nearer, others)
+        distance, direction = _distances(ratings, judge, [person, *people])
+        both = np.isfinite(distance[:, 0])
+        beside = both[:, None] & np.isfinite(distance[:, 1:])
+        same = ratings.codes == ratings.codes[:, [judge]]
+        counts += [both.sum(), (both & same[:, person]).sum(), beside.sum(), (beside & same[:, people]).sum()]
+        own, others = distance[:, :1], distance[:, 1:]
+        farther, nearer, departs = (beside & mask for mask in (own > others, own < others, others > 0))
+        weight = _both_directions(nearer, direction)
         third = departs.sum(axis=1, keepdims=True) > departs  # another than the one compared departs, too
         parts = [
-            np.where(mask, value, 0.0).sum(axis=1) / max(len(people), 1)
-            for mask in (True, third)
-            for value in (farther, weight)
+            (value * mask).sum(axis=1) / max(len(people), 1) for mask in (beside, third) for value in (farther, weight)
         ]
-        sums.append((ratings.cluster[both], *(part[both] for part in parts)))
-    cluster, *parts = (np.concatenate(columns) for columns in zip(*sums, strict=True))
+        sums.append((ratings.cluster[both].astype(float), *(part[both] for part in parts)))
+    cluster, *columns = (np.concatenate(column) for column in zip(*sums, strict=True))
     _, place, size = np.unique(cluster, return_inverse=True, return_counts=True)
-    of_each = [np.bincount(place, part, len(size)) / np.maximum(size, 1) for part in parts]
-    evidence = [_evidence(*of_each[:2])] + ([_evidence(*of_each[2:])] if len(people) > 1 else [])
-    p = min(1.0, 1 / float(np.mean(evidence)))
-    return Copying(n, equal, same / rated if rated else np.nan, float(parts[0].sum()), float(parts[1].sum()), p)
+    means = [np.bincount(place, column, len(size)) / np.maximum(size, 1) for column in columns]
+    evidence = [_evidence(*means[:2])] + ([_evidence(*means[2:])] if len(people) > 1 else [])
+    n, equal, rated, alike = counts.tolist()
+    share = alike / rated if rated else np.nan
+    return Copying(
+        n, equal, share, float(columns[0].sum()), float(columns[1].sum()), min(1.0, 1 / float(np.mean(evidence)))
+    )
 
 
 def _distances(ratings: RaterCodes, judge: int, raters: Sequence[int]) -> tuple[Floats, NDArray[np.intp]]:
@@ -103,16 +99,16 @@ def _distances(ratings: RaterCodes, judge: int, raters: Sequence[int]) -> tuple[
     two words is whose.
     """
     codes, own = ratings.codes[:, raters], ratings.codes[:, [judge]]
-    known = (codes != MISSING) & (own != MISSING)
+    both = (codes != MISSING) & (own != MISSING)
     if ratings.numbers is None:
-        distance = np.where(known, (codes != own).astype(float), np.nan)
+        distance = np.where(both, (codes != own).astype(float), np.nan)
         q = int(ratings.codes.max(initial=0)) + 1
         pair = 1 + np.minimum(codes, own) * q + np.maximum(codes, own)
         return distance, np.asarray(np.sign(codes - own) * pair)[:, 1:]
-    difference = np.where(known, ratings.numbers[:, raters] - ratings.numbers[:, [judge]], np.nan)
-    for place in np.flatnonzero(known.any(axis=0)):
+    difference = np.where(both, ratings.numbers[:, raters] - ratings.numbers[:, [judge]], np.nan)
+    for place in np.flatnonzero(both.any(axis=0)):
         difference[:, place] -= np.nanpercentile(difference[:, place], 50, method="lower")
-    return difference, np.nan_to_num(np.sign(difference)).astype(np.intp)[:, 1:]
+    return np.abs(difference), np.nan_to_num(np.sign(difference)).astype(np.intp)[:, 1:]
 
 
 def _both_directions(nearer: NDArray[np.bool_], direction: NDArray[np.intp]) -> Floats:

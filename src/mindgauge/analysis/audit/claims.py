@@ -153,10 +153,10 @@ def _held(claim: Claim, ratings: Ratings) -> CheckedClaim:
     value = figure.conversations.value
     if value is None:
         return CheckedClaim(claim.about, "cannot be checked", [f"{claim.about}: cannot be checked: {figure.conversations.undefined}"])  # fmt: skip
-    measured = level(
+    measurement = level(
         claim.metric, ordered=(ratings.scales.get(claim.criterion) or next(iter(ratings.scales.values()))).ordered
     )
-    about = f"{claim.about} ({measured})" if measured else claim.about
+    about = f"{claim.about} ({measurement})" if measurement else claim.about
     sentences: list[str] = []
     verdicts: list[Verdict] = []
     if abs(value - claim.estimate) > _rounding(claim.estimate):

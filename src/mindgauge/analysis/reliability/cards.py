@@ -91,22 +91,24 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         who = independence.settle(ratings.frame, everybody, options.adjudicators, judges)
     copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
     persons = [rater for rater in (everybody if named else who.independent or everybody) if rater not in copiers]
-    checked = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
+    audit = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
-    notes += [sentence for _, sentence in only_repeats(verdicts)] + checked.notes
+    notes += [sentence for _, sentence in only_repeats(verdicts)] + audit.notes
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = rated_criterion(ratings, name, everybody)
         notes += [text for text in (criterion.drawn, criterion.left_out) if text]
-        errors = checked.not_their_own.get(name, [])
+        errors = audit.not_their_own.get(name, [])
         notes += [f"{entry.evidence}: {entry.rater} is left out there" for entry in errors]
-        here = who.without(errors)
-        agreement = people(name, criterion.valued(*everybody), criterion.scale, here.dependent, options.seed)
-        rated = valued(criterion.by(*here.independent))
+        independence_here = who.without(errors)
+        agreement = people(
+            name, criterion.valued(*everybody), criterion.scale, independence_here.dependent, options.seed
+        )
+        rated = valued(criterion.by(*independence_here.independent))
         notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
@@ -115,7 +117,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             notes += [uncovered] if uncovered else []
         ceiling = agreement.estimates if agreement else {}
         present = [rater for rater in persons if rater not in {entry.rater for entry in errors}]
-        compared = Compared(present or everybody, everybody, here.independent)
+        compared = Compared(present or everybody, everybody, independence_here.independent)
         judge_cards += [
             msgspec.structs.replace(
                 card,
@@ -126,7 +128,8 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         ]
         if not present:
             judge_cards = [
-                _beside_nobody(card, here.dependent) if card.criterion == name else card for card in judge_cards
+                _beside_nobody(card, independence_here.dependent) if card.criterion == name else card
+                for card in judge_cards
             ]
     if len(ratings.stated):
         subjects, raters = (ratings.stated[column].n_unique() for column in ("subject", "rater"))

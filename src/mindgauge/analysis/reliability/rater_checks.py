@@ -55,7 +55,7 @@ def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[s
     )  # fmt: skip
     scales = {name: (scale.low, scale.high) for name, scale in ratings.scales.items() if scale.ordered}
     view = View(Material(frame([], TEXTS), table.select(list(RATINGS)), scales, {}))
-    found: dict[str, list[Dependence]] = {}
+    copies: dict[str, list[Dependence]] = {}
     notes: list[str] = []
     for check in (*CHECKS, *(IN_ORDER if ratings.account is not None else ())):
         for result in check.find(view):
@@ -64,7 +64,7 @@ def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[s
                 continue
             own = [rater for rater in result.raters if rater in reference]
             if severity is Severity.ERROR and own and kinds[own[-1]] != "model":
-                found.setdefault(result.criterion, []).append(Dependence(own[-1], "copy", result.message))
+                copies.setdefault(result.criterion, []).append(Dependence(own[-1], "copy", result.message))
             else:
                 notes.append(f"{result.message}: {check.effect}")
-    return RaterChecks(found, notes)
+    return RaterChecks(copies, notes)
