@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 _COEFFICIENT = re.compile(r"\b[Aa]lphas?\b|\b[Kk]appas?\b|α|κ|Gwet's AC\b")
-_LEVEL = re.compile(r"ordinal|nominal|quadratic|linear weights|有序|名义|二次加权|测量层次|its level")
+_LEVEL = re.compile(r"[Oo]rdinal|[Nn]ominal|quadratic|linear weights|有序|名义|二次加权|测量层次|its level")
 _NEAR = 40
 """So many characters from the name."""
 _WORDS_ABOUT = ("How far raters agree beyond", "How far several people agree", "超出随机水平的一致程度")
