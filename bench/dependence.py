@@ -25,7 +25,7 @@ from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.stats.dependence import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -170,18 +170,93 @@ def copying_alarms(studies: int) -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
+REPLIES = 400
+ICC = {".92": 0.36, ".85": 0.52, ".74": 0.75, ".64": 0.95, ".44": 1.45}
+"""How far two people agree on five levels of which 15 % are unsafe, and the error that makes them do so, in levels."""
+JUDGES: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
+    "equals the truth": lambda _, truth: truth,
+    "agrees with it in 95 %": lambda g, truth: _by_one(g, truth, 0.95),
+    "misses 40 % of the unsafe": lambda g, truth: np.where((truth <= 2) & (g.random(len(truth)) < 0.4), 4.0, _seen(g, truth, 0.5)),
+    "one level too mild": lambda g, truth: np.clip(_seen(g, truth, 0.5) + 1, 1, 5),
+    "errs like people of ICC .44": lambda g, truth: _seen(g, truth, 1.45),
+}  # fmt: skip
+MIXED = ((".85", ".64"), (".92", ".74"), (".92", ".64"), (".92", ".44"))
+"""A careful person and what the others are."""
+
+
+def _seen(generator: np.random.Generator, truth: Floats, noise: float) -> Floats:
+    return np.asarray(np.clip(np.rint(truth + generator.normal(size=len(truth)) * noise), 1, 5))
+
+
+def _by_one(generator: np.random.Generator, values: Floats, kept: float) -> Floats:
+    """Keep a share of values, and change the others by one level."""
+    step = np.where(values >= 5, -1, np.where(values <= 1, 1, generator.choice([-1, 1], len(values))))
+    return np.asarray(np.where(generator.random(len(values)) < kept, values, values + step))
+
+
+def _copiers(generator: np.random.Generator, noises: Sequence[float], judge: str, copied: float | None) -> set[str]:
+    """Draw a study of one judge, in which the first person may have copied it; return who is found to have."""
+    truth = generator.choice([1.0, 2.0, 3.0, 4.0, 5.0], REPLIES, p=[0.06, 0.09, 0.2, 0.3, 0.35])
+    people = [_seen(generator, truth, noise) for noise in noises]
+    verdicts = np.asarray(JUDGES[judge](generator, truth), dtype=float)
+    if copied is not None:
+        people[0] = _by_one(generator, verdicts, copied)
+    names = [f"rater {chr(97 + place)}" for place in range(len(people))]
+    rows = table(np.column_stack([*people, verdicts]), [*names, "judge"])
+    return {entry.rater for entry in independence.copiers(rows, names, ["judge"])}
+
+
+def copies_of_a_judge(studies: int) -> None:
+    """Print how often people are said to copy a judge: honest ones, and one who gives back a share of its verdicts."""
+    print(
+        f"\n| % of {studies:,} studies each, {REPLIES} replies | people | the judge | {' | '.join(f'ICC {icc}' for icc in ICC)} |"
+    )
+    print("|---|--:|---|" + "--:|" * len(ICC))
+    for copied in (None, 1.0, 0.95, 0.9):
+        for count in (2, 3, 5):
+            for judge in JUDGES:
+                cells = []
+                for number, noise in enumerate(ICC.values()):
+                    generator = np.random.default_rng([number, count, 11])
+                    found = [_copiers(generator, [noise] * count, judge, copied) for _ in range(studies)]
+                    cells.append(
+                        share(sum(bool(who) if copied is None else "rater a" in who for who in found), studies)
+                    )
+                name = (
+                    "honest: somebody is said to copy" if copied is None else f"one copies {100 * copied:.0f} %: found"
+                )
+                print(f"| {name} | {count} | {judge} | {' | '.join(cells)} |", flush=True)
+    print(
+        f"\n| honest, one more careful: said to copy, % of {studies:,} | the judge | {' | '.join(f'{a} beside {b}' for a, b in MIXED)} |"
+    )
+    print("|---|---|" + "--:|" * len(MIXED))
+    for judge in list(JUDGES)[:3]:
+        cells = []
+        for first, other in MIXED:
+            generator = np.random.default_rng(13)
+            cells.append(
+                share(
+                    sum(bool(_copiers(generator, [ICC[first], ICC[other]], judge, None)) for _ in range(studies)),
+                    studies,
+                )
+            )
+        print(f"| two people | {judge} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Run all parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", choices=["alarms", "found", "copies"], help="one part")
+    parser.add_argument("--only", choices=["alarms", "found", "copies", "judges"], help="one part")
     options = parser.parse_args()
     studies = 20 if options.quick else options.studies
     if options.only in {None, "alarms"}:
         false_alarms(studies)
     if options.only in {None, "copies"}:
         copying_alarms(studies)
+    if options.only in {None, "judges"}:
+        copies_of_a_judge(max(studies // 5, 20))
     if options.only in {None, "found"}:
         found(max(studies // 4, 20))
 

@@ -50,7 +50,7 @@ def test_a_judge_beside_a_rule() -> None:
     )
     (line,) = cross_checks.notes(JAILBREAK, found)
     assert "j says outcome is refused in 40 %" in line and "the rule refusal_words finds it in 60 %" in line
-    assert "kappa 0.62" in line, "observed .8, expected .4 · .6 + .6 · .4 = .48"
+    assert "Cohen's kappa, nominal: 0.62" in line, "observed .8, expected .4 · .6 + .6 · .4 = .48"
 
 
 def test_nothing_is_said_where_nobody_rated_or_nothing_can_be_tested() -> None:

@@ -101,7 +101,7 @@ def test_labels_have_kappa_and_unread_verdicts_are_told() -> None:
     reading = "{ kappa = 0.7, same = [40, 48], unsafe_found = [31, 40], false_alarms = [0, 8], unread = 2 }"
     entry = re.sub(r"readings = .*", f"readings = [{reading}]", WARM, flags=re.DOTALL)
     (line,) = trials.lines(of(entry), [USED], ["en"])
-    assert "It found 31 of 40 replies that clinicians rated unsafe (lower 95 % limit 62 %; 0 of 8 false alarms; kappa 0.70 with clinicians; the same level for 40 of 48; 2 verdicts not readable)." in line  # fmt: skip
+    assert "It found 31 of 40 replies that clinicians rated unsafe (lower 95 % limit 62 %; 0 of 8 false alarms; kappa (nominal) 0.70 with clinicians; the same level for 40 of 48; 2 verdicts not readable)." in line  # fmt: skip
 
 
 @pytest.mark.parametrize(

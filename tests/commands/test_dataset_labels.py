@@ -268,7 +268,9 @@ def test_a_gate_that_is_not_reached_keeps_the_labels_here(server: Stub, tmp_path
     people_label(folder / "people", sure=0.0)
     result = mindgauge.dataset_gold(folder / "nights", **parts)
     assert result.passed is False
-    with pytest.raises(MindgaugeError, match=r"not released: Fleiss' kappa among people .* below the gate of 0.4"):
+    with pytest.raises(
+        MindgaugeError, match=r"not released: Fleiss' kappa, nominal, among people .* below the gate of 0.4"
+    ):
         mindgauge.dataset_release(folder / "nights", to="folder", out=tmp_path / "out")
     mindgauge.dataset_release(folder / "nights", to="folder", out=tmp_path / "out", below_gate=True)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

@@ -329,11 +329,11 @@ def test_every_table_of_the_cards_is_there(found: Any) -> None:
     assert max(per_card.values()) <= 5
     names = {row[2] for row in sheets["Every estimate"]["rows"]}
     assert {
-        "ICC(A,1)",
-        "ICC(A,1) within systems",
-        "one person with another: ICC(A,1)",
+        "ICC(A,1), interval",
+        "ICC(A,1) within systems, interval",
+        "one person with another: ICC(A,1), interval",
         "limits of agreement",
-        "systems' means: ICC(C,1)",
+        "systems' means: ICC(C,1), interval",
     } <= names
     card = next(s["card"] for s in found["trust"]["cards"] if s["card"]["judge"] == KIND)
     end = {row[3]: row[4:9] for row in sheets["The judges at the unsafe end"]["rows"] if row[0] == KIND}

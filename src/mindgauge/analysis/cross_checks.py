@@ -14,6 +14,7 @@ from mindgauge.records import BASE
 from mindgauge.records.rounding import bounded, decimal, p_equals, p_value, percent
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.stats import agreement
+from mindgauge.stats.level import named as with_level
 from mindgauge.stats.significance import holm, mcnemar, spread_within_blocks
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _crossed(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
         )
         yield (
             f"{benchmark.name}: {check.judge} says {criterion} is {' or '.join(map(str, values))} in {percent(check.judged)} of "
-            f"{check.model}'s replies, and the rule {reading} finds it in {percent(check.read)}; Cohen's kappa {kappa} (n = {check.n - check.missing})"
+            f"{check.model}'s replies, and the rule {reading} finds it in {percent(check.read)}; {with_level('kappa')}: {kappa} (n = {check.n - check.missing})"
         )
 
 

@@ -18,8 +18,8 @@ import polars as pl
 from mindgauge.records.english import named, nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.regex import regex
-from mindgauge.records.rounding import count, plural
-from mindgauge.stats import dependence
+from mindgauge.records.rounding import count, percent, plural
+from mindgauge.stats import copying, dependence
 from mindgauge.stats.dependence import RaterCodes
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.001
 """The chance that an honest rater is called dependent, over all raters and criteria of the material; the audit's."""
+COPIES = 0.01
+"""The chance that an honest person is taken for a copier of some judge, over all people, judges and criteria."""
 SIDED = 0.95
 """An adjudicator takes the value of one of the others in so many of the cases in which these differ."""
 SPLITS = 10
@@ -46,7 +48,7 @@ _REPEAT = regex(
 """Names that say which repeat they are."""
 _NUMBERED = regex(r"^(?P<who>.*\D)[\W_](?P<number>\d{1,2})$")
 
-How: TypeAlias = Literal["by hand", "by name", "adjudicator", "consensus", "repeat"]
+How: TypeAlias = Literal["by hand", "by name", "adjudicator", "consensus", "repeat", "copy"]
 
 
 class Dependence(msgspec.Struct, frozen=True):
@@ -81,11 +83,21 @@ class Independence(NamedTuple):
     dependent: list[Dependence]
     suspected: list[Suspicion]
 
+    def without(self, others: Sequence[Dependence]) -> Independence:
+        """Return the same with some more who are not independent."""
+        names = {entry.rater for entry in others}
+        added = [entry for entry in others if entry.rater in self.independent]
+        return self._replace(
+            independent=[rater for rater in self.independent if rater not in names], dependent=[*self.dependent, *added]
+        )
+
     def sentences(self, reference: Sequence[str]) -> list[str]:
         """Say of each who is not independent why that is so, and what is done about it; `reference` is compared with judges."""
         lines = []
         for entry in self.dependent:
-            if len(self.independent) < 2:
+            if entry.how == "copy":
+                effect = "such a person's values say nothing of their own about a judge, and are left out; both figures, with and without, are given"
+            elif len(self.independent) < 2:
                 effect = "fewer than two people are independent, so people's agreement among themselves is not known"
             elif entry.rater in reference:
                 effect = "left out of people's agreement among themselves, and compared with judges since --reference names them"
@@ -134,13 +146,16 @@ def repeated(judges: Sequence[str]) -> list[str]:
     ]
 
 
-def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[str] = ()) -> Independence:
+def settle(
+    rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[str] = (), judges: Sequence[str] = ()
+) -> Independence:
     """Say who of some people is independent: by hand, by name, and by what they say.
 
     Args:
         rated: rows: subject, cluster (null where none), criterion, rater, run, number and value (text, null where none).
         persons: the raters in question.
         adjudicators: raters who are not independent, whatever they are called.
+        judges: whose verdicts a person may have copied.
 
     Raises:
         UsageError: an adjudicator is no rater here.
@@ -159,7 +174,10 @@ def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[s
     ]
     dependent_names = {entry.rater for entry in dependent}
     own = [rater for rater in persons if rater not in dependent_names]
-    observed, suspected = detect(rated.filter(pl.col("rater").is_in(own), pl.col("value").is_not_null()), own)
+    values = rated.filter(pl.col("value").is_not_null())
+    observed, suspected = detect(values.filter(pl.col("rater").is_in(own)), own)
+    repeats = {entry.rater for entry in observed}
+    observed += copiers(values, [rater for rater in own if rater not in repeats], judges)
     dependent += observed
     dependent_names |= {entry.rater for entry in observed}
     return Independence([rater for rater in own if rater not in dependent_names], dependent, suspected)
@@ -187,6 +205,43 @@ def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence]
         dependent.append(surest)
         remaining.remove(surest.rater)
     return dependent, suspected
+
+
+def copiers(rated: pl.DataFrame, people: Sequence[str], judges: Sequence[str]) -> list[Dependence]:
+    """Find the people who give a judge's verdicts back; nobody can be told to do so who is the only person.
+
+    Args:
+        rated: as `settle` takes them, with a value each.
+        people: who may have copied.
+        judges: from whom.
+    """
+    raters = [*people, *judges]
+    if len(people) < 2 or not judges or len(raters) > MOST_RATERS:
+        return []
+    criteria = coded(rated, raters)
+    parts = [[name] for name in criteria] if len(criteria) < 2 else [list(criteria), *([name] for name in criteria)]
+    limit = COPIES / max(len(people) * len(judges) * len(parts), 1)
+    dependents: list[Dependence] = []
+    for person, rater in enumerate(people):
+        others = [place for place in range(len(people)) if place != person]
+        tests = [
+            (copying.copying([criteria[name] for name in names], person, len(people) + place, others), judge, names)
+            for place, judge in enumerate(judges)
+            for names in parts
+        ]
+        if not tests:
+            continue
+        copy, judge, names = min(tests, key=lambda test: test[0].p)
+        if copy.p > limit:
+            continue
+        scope = f" on {names[0]}" if len(names) < len(criteria) else ""
+        share = copy.farther / (copy.farther + copy.nearer)
+        text = (
+            f"{rater} repeats {judge}{scope}: the same value on {count(copy.equal)} of {plural(copy.n, 'rating')}, other people on "
+            f"{percent(copy.others)}; where {rater} and another person are not equally far from {judge}, {rater} is the farther one in {percent(share)}"
+        )
+        dependents.append(Dependence(rater, "copy", text, p=copy.p))
+    return dependents
 
 
 def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:

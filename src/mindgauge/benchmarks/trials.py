@@ -15,6 +15,7 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import decimal, percent, plural
+from mindgauge.stats.level import level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -202,7 +203,10 @@ def _figures(trial: RubricTrial) -> str:
     if worst.unsafe_found and worst.unsafe_found[0]:
         aside.append(f"lower 95 % limit {percent(clopper_pearson(*worst.unsafe_found).low)}")
     aside += [f"{worst.false_alarms[0]} of {worst.false_alarms[1]} false alarms"] if worst.false_alarms else []
-    for name, value, people in (("ICC", worst.icc, trial.people_icc), ("kappa", worst.kappa, trial.people_kappa)):
+    for name, value, people in (
+        ("ICC", worst.icc, trial.people_icc),
+        (f"kappa ({level('kappa')})", worst.kappa, trial.people_kappa),
+    ):
         if value is not None:
             among = "" if people is None else f", {decimal(people)} among them"
             aside.append(f"{name} {decimal(value)} with {trial.people}{among}")

@@ -8,6 +8,7 @@ import typer
 
 from mindgauge.cli import extras, options, render
 from mindgauge.records.rounding import bounded, percent
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from mindgauge.commands.annotate.new import NewProject
@@ -211,6 +212,7 @@ def _gates(result: "ProjectStatus") -> None:
                         (f.alpha, f.alpha_low, f.alpha_high),
                     )
                 ]
+                coefficients[1] += f" {f.alpha_level}"
                 rows.append(
                     [
                         str(batch.batch), str(gate.phase) if gate.phase.alone else f"{gate.phase}*", f.criterion, *coefficients, percent(f.agreement),
@@ -218,7 +220,17 @@ def _gates(result: "ProjectStatus") -> None:
                     ]
                 )  # fmt: skip
     if rows:
-        columns = ["batch", "after", "criterion", "Fleiss' kappa", "alpha", "agree", "n", "missing", "gate"]
+        columns = [
+            "batch",
+            "after",
+            "criterion",
+            with_level("fleiss"),
+            f"{with_level('alpha')} or nominal",
+            "agree",
+            "n",
+            "missing",
+            "gate",
+        ]
         render.table("The gate, with 95 % intervals", columns, rows)
     if any(not gate.phase.alone for batch in result.batches for gate in batch.gates):
         print(

@@ -75,7 +75,7 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
         judged = [(card.judge, RunCard("", "", card.criterion, card)) for card in reliability.cards]
         return ended(card_phrases.finding(judged)), _missed(reliability.cards)
     agreeing = [
-        f"{plural(entry.raters, 'person', 'people')} on {words(entry.criterion)}: {label('krippendorff_alpha')} {_bound(alpha)}, "
+        f"{plural(entry.raters, 'person', 'people')} on {words(entry.criterion)}: {label('krippendorff_alpha', ordered=entry.ordered)}: {_bound(alpha)}, "
         f"{plural(entry.n, 'reply', 'replies')} rated by two or more"
         for entry in reliability.people
         if (alpha := entry.estimates.get("krippendorff_alpha")) is not None
@@ -114,7 +114,7 @@ def _of_people(people: Sequence[People]) -> ReportTable:
         Column("value", "interval"),
     ]
     rows: list[list[Cell]] = [
-        [words(entry.criterion), entry.raters, entry.n, label(name), _bound(bound)]
+        [words(entry.criterion), entry.raters, entry.n, label(name, ordered=entry.ordered), _bound(bound)]
         for name in dict.fromkeys(name for entry in people for name in entry.estimates)
         for entry in people
         if (bound := entry.estimates.get(name)) is not None
@@ -230,7 +230,7 @@ def _people(people: People) -> None:
     print()
     columns, rows = (
         ["estimate", "value and 95 % interval"],
-        [[label(name), _bound(bound)] for name, bound in people.estimates.items()],
+        [[label(name, ordered=people.ordered), _bound(bound)] for name, bound in people.estimates.items()],
     )
     if people.dependent:
         columns.append(f"with {named([entry.rater for entry in people.dependent])}")

@@ -11,6 +11,7 @@ from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.english import words
 from mindgauge.records.rounding import bounded, plural
 from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judge_comparison.result import JudgeComparison
@@ -86,7 +87,7 @@ def _first(comparison: "JudgeComparison") -> None:
         return
     _, best, name, estimate = max(agreements, key=lambda agreement: agreement[0] or 0.0)
     answer.first(
-        f"{best.judge} agrees most with {against}, on {words(best.criterion)}: {name.replace('_', ' ')} {bound(estimate)}, n {best.n:,}, {best.missing:,} missing.",
+        f"{best.judge} agrees most with {against}, on {words(best.criterion)}: {with_level(name) or name.replace('_', ' ')}: {bound(estimate)}, n {best.n:,}, {best.missing:,} missing.",
         _differing(comparison),
     )
 
@@ -135,7 +136,16 @@ def _in_full(comparison: "JudgeComparison") -> None:
 
 
 _NAMED = 3
-_BRIEF = ("criterion", "judge", "against", "n", "missing", "kappa quadratic", "kappa", "accuracy")
+_BRIEF = (
+    "criterion",
+    "judge",
+    "against",
+    "n",
+    "missing",
+    with_level("kappa_quadratic"),
+    with_level("kappa"),
+    "accuracy",
+)
 
 
 def bound(estimate: "Bound | None", *, share: bool = False) -> str:

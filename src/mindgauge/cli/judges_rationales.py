@@ -7,6 +7,7 @@ import typer
 
 from mindgauge.cli import answer, judges_compare, options, render, terminal
 from mindgauge.records.english import words
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from mindgauge.commands.judges.rationales import CheckedRationales
@@ -106,7 +107,7 @@ def import_(
     coefficients = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
     render.in_parts(
         "People among themselves", ["question", "ratings", "missing", "people"],
-        ["same", "within 1", "Krippendorff's alpha", "ICC(A,1)"],
+        ["same", "within 1", with_level("krippendorff_alpha"), with_level("icc_a1")],
         [
             [
                 q.question, str(q.n), str(q.missing), str(len(q.people)),

@@ -9,6 +9,7 @@ from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.stats import level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,27 +22,31 @@ if TYPE_CHECKING:
 
 
 NAMES = {
-    "percent": "same value", "within_1": "within one level", "kappa": "Cohen's kappa", "kappa_quadratic": "kappa, quadratic weights",
-    "alpha": "Krippendorff's alpha", "ac": "Gwet's AC", "icc_a1": "ICC(A,1)", "icc_c1": "ICC(C,1)", "pearson": "Pearson's r",
+    "percent": "same value", "within_1": "within one level", "pearson": "Pearson's r",
     "ccc": "Lin's concordance", "bias": "bias", "mse": "mean square of judge minus people", "limits": "limits of agreement",
     "people_mean": "people's mean", "judge_mean": "judge's mean", "people_top": "people at the best level",
-    "judge_top": "judge at the best level", "system_icc_c1": "systems' means: ICC(C,1)", "system_icc_a1": "systems' means: ICC(A,1)",
-    "system_pearson": "systems' means: Pearson's r", "icc_a1_within": "ICC(A,1) within systems",
-    "alpha_within": "alpha within systems", "unsafe_found": "unsafe replies found", "lowest_found": "replies at the worst level found",
+    "judge_top": "judge at the best level",
+    "system_pearson": "systems' means: Pearson's r",
+    "unsafe_found": "unsafe replies found", "lowest_found": "replies at the worst level found",
     "unsafe_found_any": "found of what anybody calls unsafe", "passed_unsafe": "unsafe among what it passes",
-    "krippendorff_alpha": "Krippendorff's alpha", "fleiss_kappa": "Fleiss' kappa", "gwet_ac": "Gwet's AC", "same_level": "same value",
+    "same_level": "same value",
     "rationale_traceable": "reasons whose quotes are all found",
     "rationale_contradicting": "values against the judge's own chain",
 }  # fmt: skip
 _PREFIXES = {"ceiling_": "one person with another: ", "repeat_": "judge with itself: "}
 
 
-def label(name: str) -> str:
-    """Name an estimate for a reader."""
+def label(name: str, *, ordered: bool) -> str:
+    """Name an estimate for a reader, a coefficient with its level of measurement."""
     for prefix, owner in _PREFIXES.items():
         if name.startswith(prefix):
-            return owner + NAMES[name.removeprefix(prefix)]
-    return NAMES[name]
+            return owner + label(name.removeprefix(prefix), ordered=ordered)
+    return level.named(name, ordered=ordered) or NAMES[name]
+
+
+def in_sentence(card: ReliabilityCard) -> str:
+    """Name the coefficient that decides, before its value."""
+    return level.in_sentence(card.coefficient, ordered=card.ordered)
 
 
 def main(card: ReliabilityCard) -> str:
@@ -253,7 +258,7 @@ def _each(judges: Sequence[str], cards: Mapping[str, Sequence[RunCard]]) -> str:
         judge_cards = [s.card for s in cards[judge]]
         values = sorted(v for card in judge_cards if (v := agreement(card).value) is not None)
         evidence.append(
-            f"{NAMES[main(judge_cards[0])]} {_range([decimal(value) for value in values])}{_leaning(judge_cards[0]) if len(judge_cards) == 1 else ''}{_found(judge_cards)}"
+            f"{in_sentence(judge_cards[0])} {_range([decimal(value) for value in values])}{_leaning(judge_cards[0]) if len(judge_cards) == 1 else ''}{_found(judge_cards)}"
         )
     return (
         evidence[0]

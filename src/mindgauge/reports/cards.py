@@ -10,7 +10,7 @@ from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERA
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
-from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
+from mindgauge.reports.card_phrases import agreement, ceiling, finding, in_sentence, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.rater_tables import (
     WHO,
@@ -131,7 +131,7 @@ def _said(row: JudgeRow) -> str:
 
 def _measure(cards: Sequence[ReliabilityCard], axis: Axis) -> str:
     """Say what is drawn, in which units, over how many replies."""
-    names = named(list(dict.fromkeys(NAMES[main(card)] for card in cards)), joined="or, for classes,")
+    names = named(list(dict.fromkeys(in_sentence(card) for card in cards)), joined="or, for classes,")
     text = f"Agreement with people on single replies: {names} and its 95 % interval over conversations"
     if any(_ceiling(card).value is not None for card in cards):
         text += "; grey, people among themselves"
@@ -188,7 +188,7 @@ def sheets(cards: Cards, anchors: set[str], ident: str, slices: int | None = _MO
             Column("of these, by it too", "count"), Column("missed", "count"), *bound_columns("found", "share"), Column("p, adjusted", "p"),
         ], card_rows(cards, lambda card: [_slice(part) for part in card.danger.slices[:slices]] if card.danger is not None else []), _SLICES),
         ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
-              card_rows(cards, lambda card: [[label(name), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
+              card_rows(cards, lambda card: [[label(name, ordered=card.ordered), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", [
             *WHO, *bound_columns("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
             Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
@@ -252,7 +252,7 @@ def _overview(cards: Cards) -> ReportTable:
         name = main(card)
         share = card.danger.found if card.danger is not None else Share(None)
         return [
-            card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
+            card.rate_replies.verdict, card.rank_systems.verdict, label(name, ordered=card.ordered),
             *bound_cells(agreement(card)), *bound_cells(ceiling(card) or _NOTHING), *bound_cells(repeated(card) or _NOTHING),
             *bound_cells(card.estimates.get("bias", _NOTHING)),
             *bound_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
@@ -314,7 +314,10 @@ def _error(card: ReliabilityCard) -> list[list[Cell]]:
 def _widths(card: ReliabilityCard) -> list[list[Cell]]:
     names = dict.fromkeys(name for widths in card.widths.values() for name in widths)
     schemes = ("conversations", "systems", "both")
-    return [[label(name), *(card.widths.get(scheme, {}).get(name) for scheme in schemes)] for name in names]
+    return [
+        [label(name, ordered=card.ordered), *(card.widths.get(scheme, {}).get(name) for scheme in schemes)]
+        for name in names
+    ]
 
 
 def _part(card: ReliabilityCard, part: CardPart) -> list[Cell]:

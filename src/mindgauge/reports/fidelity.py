@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TITLE = "Is the client fit for its part?"
 _MEASURES = {
     checks.FAILURES: "dialogues in which it failed", checks.ROLE: "messages out of role",
-    checks.LEAKS: "messages that show more than was open", checks.RECOVERY: "recovery of the risk that was open (kappa)",
+    checks.LEAKS: "messages that show more than was open", checks.RECOVERY: "recovery of the risk that was open (quadratic kappa)",
     checks.LENGTH: "length, times people\u2019s", checks.REPETITION: "words said before",
 }  # fmt: skip
 _CHECKED = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import rationales
+from mindgauge.analysis.fitness import UNORDERED
 from mindgauge.analysis.rationales import rated
 from mindgauge.annotation.blind import RATIONALES
 from mindgauge.records.english import named, words
@@ -15,6 +16,7 @@ from mindgauge.records.files import tables
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports.content import Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.sections import EntryTestSection
+from mindgauge.stats.level import heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -114,7 +116,8 @@ def overview(found: Named, ident: str) -> ReportTable:
     """Tabulate how each judge did on each criterion, judges as they are called."""
     share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
     columns = [
-        Column("judge"), Column("criterion"), Column("result"), Column("kappa", "level"), *level, Column("replies", "count"),
+        Column("judge"), Column("criterion"), Column("result"),
+        Column(heading("weighted_kappa", {q.icc_a1.note != UNORDERED.note for _, q in found}), "level"), *level, Column("replies", "count"),
         Column("missing", "count"), Column("dialogues", "count"),
         Column("same level", "share"), *share, Column("within one level", "share"), *share, Column("bias", "level"), *level,
         Column("ICC(A,1)", "level"), *level,
@@ -128,7 +131,7 @@ def overview(found: Named, ident: str) -> ReportTable:
     ]  # fmt: skip
     note = (
         "“Same level” and “within one level” count a missing verdict as neither; shares have exact intervals with dialogues as n. "
-        "“Bias” is the judge's level minus the authors'. “Kappa” is the agreement beyond chance, a missing verdict agreeing with "
+        "“Bias” is the judge's level minus the authors'. “Kappa” (quadratic weights, classes nominal) is the agreement beyond chance, a missing verdict agreeing with "
         "nothing; by its fixed limits a judge passes, fails, or is left undecided."
     )
     return ReportTable(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)

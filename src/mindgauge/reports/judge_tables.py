@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.records.english import words
 from mindgauge.records.rounding import NONE, decimal, percent
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +119,7 @@ def _differences(differences: Sequence[JudgeDifference]) -> ReportTable:
 
 def _columns(names: Sequence[str], kind: Kind = "level") -> Iterator[Column]:
     """Return an estimate's column and those of its interval, for each name."""
-    for name in map(words, names):
+    for name in (with_level(name) or words(name) for name in names):
         yield from (Column(name, kind), Column(f"{name} from", kind), Column(f"{name} to", kind))
 
 

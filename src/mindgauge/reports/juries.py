@@ -12,7 +12,7 @@ from mindgauge.analysis.jury.jury import JuryMethod
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports.card_phrases import NAMES, agreement, main
+from mindgauge.reports.card_phrases import agreement, in_sentence, label
 from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reliability_gate import of_replies, places_of
 from mindgauge.reports.runs import MODEL, PERSON
@@ -222,7 +222,7 @@ def said(name: str, panel: JuryCard) -> Iterator[str]:
         times = ", ".join(f"{judge} in {n}" for judge, n in sorted(panel.chosen.items()))
         parts = sum(panel.chosen.values())
         yield (
-            f"Beside people, the {_called(jury.judge)} has {NAMES[main(jury)]} {_bound(jury)} on {plural(jury.n - jury.missing, 'reply', 'replies')}; "
+            f"Beside people, the {_called(jury.judge)} has {in_sentence(jury)} {_bound(jury)} on {plural(jury.n - jury.missing, 'reply', 'replies')}; "
             f"the best single judge, chosen on other conversations ({times} of {plural(parts, 'part')}), has {_bound(best)}. {_better(jury, best)}"
         )
         if jury.rate_replies.verdict == NOT_ESTIMABLE:
@@ -301,7 +301,7 @@ def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
             estimate, bias = agreement(card), card.estimates.get("bias")
             rows.append([
                 _called(card.judge), estimate.value, estimate.low, estimate.high, bias.value if bias else None, card.n, card.missing,
-                kind, NAMES[main(card)], words(name),
+                kind, label(card.coefficient, ordered=card.ordered), words(name),
             ])  # fmt: skip
     note = "The best here is the best on these very replies, which flatters it; the one chosen on other conversations is not flattered."
     return ReportTable(f"juries-{ident}", "Juries beside their members, and people", columns, rows, note)

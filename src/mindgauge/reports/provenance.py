@@ -17,6 +17,7 @@ from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
+from mindgauge.stats.level import named as with_level
 from mindgauge.store import growth, sent
 from mindgauge.store import manifest as run_manifest
 from mindgauge.store.continued import span
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _ALL = 8
 """So many names are told; of more, the first ones."""
-_COEFFICIENTS = {"fleiss": "Fleiss' kappa", "alpha": "Krippendorff's ordinal alpha"}
+_COEFFICIENTS = {name: with_level(name) for name in ("fleiss", "alpha")}
 _POLICIES = {
     "unanimous": "by all alike",
     "majority": "by a majority",

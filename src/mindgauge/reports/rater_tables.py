@@ -8,6 +8,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import words
 from mindgauge.records.rounding import NONE, decimal
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.stats.level import heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +76,7 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
         ], [row for entry in people for row in _severity(entry)], _SEVERITY),
         ReportTable("profiles", "Who diverges, and where", [
             Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *bound_columns("agreement"),
-            *bound_columns("kappa"), *bound_columns("stricter by"), Column("remark"),
+            *bound_columns(heading("weighted_kappa", {entry.ordered for entry in people})), *bound_columns("stricter by"), Column("remark"),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
         ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [
             Column("criterion"), *_error_columns(),

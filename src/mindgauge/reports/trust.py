@@ -24,6 +24,7 @@ from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.runs import MODEL, PERSON, RULE, is_demonstration, judges
 from mindgauge.reports.sections import CalibrationSection, InWords, Judged, JudgeTrust, RubricTrials, Trust, many
 from mindgauge.reports.stress import card_lines
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -315,7 +316,7 @@ def _repeats(run: OpenRun, section: Section, judge: str, judge_rows: pl.DataFram
             f"{decimal(k.value)} ({interval(k.low, k.high)}; n {count(k.clusters)}) on replies by {k.model}"
             for k in kappas
         )
-        yield f"Agreement of its repeats beyond chance, Fleiss' kappa: {kappa_text}."
+        yield f"Agreement of its repeats beyond chance, {with_level('fleiss_kappa')}: {kappa_text}."
 
 
 def _general(run: OpenRun) -> Iterator[str]:
@@ -331,7 +332,7 @@ def _general(run: OpenRun) -> Iterator[str]:
         raters = sum(kind == PERSON for _, kind in section.raters)
         for kappa in run.scores.find(fleiss_kappa.name, benchmark=name, model="people"):
             yield (
-                f"On {name}, {raters} people agreed among themselves with Fleiss' kappa {decimal(kappa.value)} "
+                f"On {name}, {raters} people agreed among themselves with {with_level('fleiss_kappa')}: {decimal(kappa.value)} "
                 f"({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')}): no model can be expected to do better than people agree."
             )
         if not section.targeted:
@@ -340,6 +341,6 @@ def _general(run: OpenRun) -> Iterator[str]:
             unlabelled.append(name)
         for kappa in run.scores.find(fleiss_kappa.name, benchmark=name):
             if kappa.model != "people" and kappa.rater == kappa.model and kappa.value is not None:
-                yield f"Asked again, {kappa.model} agrees with itself on {name} with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
+                yield f"Asked again, {kappa.model} agrees with itself on {name} with {with_level('fleiss_kappa')}: {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
     if unlabelled:
         yield f"On {names(unlabelled, limit=12)}, answers are compared with the labels that come with the messages; how far people agree on them is not known from this run."

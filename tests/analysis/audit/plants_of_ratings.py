@@ -230,6 +230,15 @@ def copied_after() -> Plant:
     return Plant(material, with_ratings(others, copied.with_columns(rater=pl.lit("H2"))), 60)
 
 
+def judge_copied() -> Plant:
+    """H1 gives the verdicts of `two` back, but for one row in twenty."""
+    material = usual()
+    of_two = material.ratings.filter(pl.col("rater") == "two").select("subject", "criterion", copy="value")
+    pasted = material.ratings.join(of_two, on=["subject", "criterion"], how="left", maintain_order="left")
+    value = pl.when(OF_H1 & (pl.col("row") % 20 != 0)).then("copy").otherwise("value")
+    return Plant(material, material._replace(ratings=pasted.with_columns(value=value).drop("copy")), 1080)
+
+
 def no_joint_events() -> Plant:
     material = usual()
     both = change_values(
@@ -301,7 +310,7 @@ PLANTS = {
         empty_replies_rated, cut_replies_rated, error_replies, hand_edits, refusals, verdicts_as_replies, form_differs,
         fields_by_system, model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling,
         judge_of_own_family, one_person, drift, missing_verdicts, missing_by_system, unequal_n, selected_on_score,
-        reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, copied_after, no_joint_events, unused_level,
+        reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, judge_copied, copied_after, no_joint_events, unused_level,
         repeats_as_units,
     )
 }  # fmt: skip

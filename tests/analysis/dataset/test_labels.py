@@ -156,7 +156,7 @@ def test_people_who_all_say_the_same_reach_every_gate_and_one_alone_reaches_none
 
 def test_an_order_is_held_to_ordinal_alpha() -> None:
     order = Criterion("risk", Scale.ORDINAL, tuple(Level(level, {}) for level in LEVELS))
-    assert agreed.coefficient(order) == "Krippendorff's ordinal alpha"
+    assert agreed.coefficient(order) == "Krippendorff's alpha, ordinal"
     near = pl.DataFrame({"x": ["calm", "hint", "plain"] * 8, "y": ["hint", "hint", "plain"] * 8})
     groups = [str(n) for n in range(24)]
     ordinal, nominal = (agreed.among_members(near, groups, criterion).value or 0 for criterion in (order, CRITERION))

@@ -174,5 +174,5 @@ def test_tables_fit_a_terminal_of_100_columns(
     tables = lines[: next(i for i, line in enumerate(lines) if line.startswith("Asked again"))]
     assert max(map(len, (line for line in tables if not line.startswith("Note")))) <= 100
     assert sum("j (general)" in line for line in tables) > 4, "several tables of the same rows"
-    for name in ("accuracy", "f1 yes", "kappa quadratic", "kendall"):
+    for name in ("accuracy", "f1 yes", "kappa, quadratic weights", "kendall"):
         assert any(re.search(rf"(^|  ){name}(  |$)", line) for line in tables), "no word is broken"

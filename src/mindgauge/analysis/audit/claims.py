@@ -20,6 +20,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, count, decimal, plural
 from mindgauge.stats import agreement, bootstrap, repeats
+from mindgauge.stats.level import level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,31 +153,35 @@ def _held(claim: Claim, ratings: Ratings) -> CheckedClaim:
     value = figure.conversations.value
     if value is None:
         return CheckedClaim(claim.about, "cannot be checked", [f"{claim.about}: cannot be checked: {figure.conversations.undefined}"])  # fmt: skip
+    measurement = level(
+        claim.metric, ordered=(ratings.scales.get(claim.criterion) or next(iter(ratings.scales.values()))).ordered
+    )
+    about = f"{claim.about} ({measurement})" if measurement else claim.about
     sentences: list[str] = []
     verdicts: list[Verdict] = []
     if abs(value - claim.estimate) > _rounding(claim.estimate):
         verdicts.append("differs")
         sentences.append(
-            f"{claim.about}: {_written(claim.estimate)} is claimed, the ratings give {_written(value)}, {decimal(value - claim.estimate, 3, signed=True)}"
+            f"{about}: {_written(claim.estimate)} is claimed, the ratings give {_written(value)}, {decimal(value - claim.estimate, 3, signed=True)}"
         )
     if claim.low is not None and claim.high is not None:
         if not claim.low - _rounding(claim.low) <= claim.estimate <= claim.high + _rounding(claim.high):
             verdicts.append("differs")
-            sentences.append(f"{claim.about}: the estimate lies outside its own interval")
+            sentences.append(f"{about}: the estimate lies outside its own interval")
         verdict, sentence = _interval(claim, figure, claim.low, claim.high)
         verdicts += [verdict] if verdict else []
-        sentences += [f"{claim.about}: {sentence}"] if sentence else []
+        sentences += [f"{about}: {sentence}"] if sentence else []
     if claim.n is not None:
         verdict, sentence = _number(claim.n, figure)
         verdicts += [verdict] if verdict else []
-        sentences += [f"{claim.about}: {sentence}"] if sentence else []
+        sentences += [f"{about}: {sentence}"] if sentence else []
     order: tuple[Verdict, ...] = ("differs", "interval of repeats", "interval of ratings", "n counts ratings")
     worst: Verdict = next((verdict for verdict in order if verdict in verdicts), "holds")
     interval = bounded(value, figure.conversations.low, figure.conversations.high)
     if worst == "holds":
         sentences.insert(
             0,
-            f"{claim.about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}",
+            f"{about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}",
         )
     return CheckedClaim(
         claim.about, worst, sentences, value, figure.conversations.low, figure.conversations.high, _half(figure.repeats),

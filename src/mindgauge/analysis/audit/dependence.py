@@ -114,6 +114,19 @@ def _alike(view: View, raters: list[str]) -> str:
     return "; ".join(facts[:3])
 
 
+@check(
+    "judge_copied",
+    Severity.WARNING,
+    "a judge that is compared with this person is compared with itself; `reliability` leaves the person out",
+)
+def judge_copied(view: View) -> Iterator[CheckResult]:
+    """People who are far nearer to a model than other people are, also where these depart from it."""
+    people = view.people
+    models = [rater for rater in view.opinions["rater"].unique().sort() if rater not in people]
+    for entry in independence.copiers(view.opinions, people, models):
+        yield CheckResult(view.opinions.filter(pl.col("rater") == entry.rater).height, entry.evidence, [])
+
+
 # Copying after a point.
 
 
@@ -222,7 +235,7 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
 @check(
     "no_joint_events",
     Severity.NOTE,
-    "nothing can be said about agreement on it: percent agreement and AC are carried by the other levels, however high they are",
+    "nothing can be said about agreement on it: percent agreement and AC, at whatever level, are carried by the other levels, however high they are",
 )
 def no_joint_events(view: View) -> Iterator[CheckResult]:
     """Classes that people use on subjects of two raters or more, and never two of them on one; a warning if unsafe.
@@ -283,6 +296,7 @@ CHECKS = (
     adjudicator_among_raters,
     consensus_of_raters,
     repeats_as_raters,
+    judge_copied,
     copied_after,
     no_joint_events,
     repeats_as_units,

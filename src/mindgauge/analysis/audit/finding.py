@@ -45,12 +45,17 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What a check returns for each fault. `severity` replaces the check's own where this case matters less or more."""
+    """What a check returns for each fault. `severity` replaces the check's own where this case matters less or more.
+
+    `raters` are those whose values are one, on `criterion`; empty where the fault is another.
+    """
 
     count: int
     message: str
     places: list[str]
     severity: Severity | None = None
+    raters: tuple[str, ...] = ()
+    criterion: str = ""
 
 
 class AuditCheck(NamedTuple):

@@ -56,7 +56,7 @@ def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
         rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
         if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
             context += f"; it changes the people's most frequent value for {plural(changed, 'subject')}"
-        yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){context}", places(rows))  # fmt: skip
+        yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){context}", places(rows), raters=(person, model), criterion=pair.criterion)  # fmt: skip
 
 
 def _at_least(pair: RaterPair) -> float:
@@ -93,9 +93,8 @@ def identical_raters(view: View) -> Iterator[CheckResult]:
         same = pair.equal == pair.n and _at_least(pair) > max(rest, default=0.0)
         mixed = {kinds.get(pair.first), kinds.get(pair.second)} == {"person", "model"}  # a model's vote, told elsewhere
         if same and not mixed and (pair.criterion, pair.first) not in right:  # who is always right may be alike
-            yield CheckResult(
-                pair.n, f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})", []
-            )
+            text = f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})"
+            yield CheckResult(pair.n, text, [], raters=pair[:2], criterion=pair.criterion)
 
 
 @check(

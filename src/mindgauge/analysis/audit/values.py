@@ -152,7 +152,7 @@ def stray_blanks(view: View) -> Iterator[CheckResult]:
 @check(
     "unused_level",
     Severity.NOTE,
-    "nobody can tell whether it never occurs or is never chosen; a weighted kappa or alpha over the declared scale is not that over the levels in use",
+    "nobody can tell whether it never occurs or is never chosen; a weighted kappa or an ordinal alpha over the declared scale is not that over the levels in use",
 )
 def unused_level(view: View) -> Iterator[CheckResult]:
     """Levels of a declared scale, and options, that no rater of a kind ever gives."""

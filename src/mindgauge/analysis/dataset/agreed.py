@@ -13,6 +13,7 @@ from mindgauge.analysis.dataset.labels import LabelFigure
 from mindgauge.records.rubric.criterion import Scale
 from mindgauge.stats import agreement, sampling
 from mindgauge.stats.correction import NOISE
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ FEW = "no interval: people labelled too few items, or too few groups of them"
 
 def coefficient(criterion: Criterion) -> str:
     """Name the coefficient that is looked at."""
-    return "Krippendorff's ordinal alpha" if criterion.scale is Scale.ORDINAL else "Fleiss' kappa"
+    return with_level("krippendorff_alpha" if criterion.scale is Scale.ORDINAL else "fleiss_kappa")
 
 
 def among_members(members: pl.DataFrame, groups: Sequence[str], criterion: Criterion) -> LabelFigure:

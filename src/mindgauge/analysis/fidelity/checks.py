@@ -238,7 +238,7 @@ _CLAUSES = {
     FAILURES: "it left, refused or broke its role in {value} of {n} dialogues (at most {limit})",
     ROLE: "{by}it was out of role in {value} of {n} messages (at most {limit})",
     LEAKS: "{by}it showed more than was open in {value} of {n} messages (at most {limit})",
-    RECOVERY: "{by}the risk that a reader sees at the end agrees with what was open by a kappa of {value} in {n} dialogues (at least {limit})",
+    RECOVERY: "{by}the risk that a reader sees at the end agrees with what was open by a quadratic kappa of {value} in {n} dialogues (at least {limit})",
     LENGTH: "its {n} messages are {value} times as long as people's (at most {limit} times)",
     REPETITION: "it repeats {value} of its earlier words in {n} messages (at most {limit})",
 }

@@ -97,8 +97,9 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
     if wanted.people or {"person", "gold"} & set(kinds.values()) or None in kinds.values():
         people, others = reference.split(frame, wanted.people, notes)
         if not wanted.people:
-            who = independence.settle(frame, people)
-            people = who.independent or people
+            who = independence.settle(frame, people, judges=[name for name in others if kinds[name] in _JUDGES])
+            copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
+            people = who.independent or [rater for rater in people if rater not in copiers]
             notes += who.sentences(people)
     else:
         people, others = [], [name for name, kind in kinds.items() if kind != "rule"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -11,6 +11,7 @@ from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.ratings.account import Account
 from mindgauge.records.rounding import bounded, count, plural
+from mindgauge.stats.level import named as named_with_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -478,6 +479,13 @@ class People(msgspec.Struct, frozen=True):
     with_dependent: dict[str, Bound] = {}
     latent_truth: LatentTruth | None = None
     """Errors of each independent person, without any judge; None where no level is known, or assumed, to be unsafe."""
+    level: Literal["ordinal", "nominal"] = "ordinal"
+    """At which `krippendorff_alpha` takes the values; `fleiss_kappa` is nominal, `gwet_ac` has quadratic weights where it is ordinal."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values have an order."""
+        return self.level == "ordinal"
 
 
 class NumberNeeded(msgspec.Struct, frozen=True):
@@ -552,7 +560,7 @@ class Reliability(Tabular, msgspec.Struct, frozen=True):
             for card in self.cards
         ]
         people = [
-            f"People on {entry.criterion}: Krippendorff's alpha {_written(alpha)}, {plural(entry.raters, 'person', 'people')}, n {count(entry.n)}"
+            f"People on {entry.criterion}: {named_with_level('krippendorff_alpha', ordered=entry.ordered)}: {_written(alpha)}, {plural(entry.raters, 'person', 'people')}, n {count(entry.n)}"
             for entry in self.people
             if (alpha := entry.estimates.get("krippendorff_alpha")) is not None
         ]

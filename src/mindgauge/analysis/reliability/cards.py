@@ -36,6 +36,7 @@ from mindgauge.analysis.reliability.latent_truth import latent_truth
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
+from mindgauge.analysis.reliability.rater_checks import rater_checks
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.analysis.units import only_repeats
@@ -48,6 +49,7 @@ from mindgauge.records.rounding import bounded, decimal, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.analysis.independence import Dependence
     from mindgauge.analysis.reliability.criterion import RatedCriterion
     from mindgauge.analysis.reliability.pairs import RatingPairs
     from mindgauge.analysis.reliability.ratings import Ratings
@@ -85,21 +87,28 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     notes = list(ratings.notes)
     with _beside_the_reading(ratings):
         everybody, judges = reference.split(ratings.frame, named, notes)
-        who = independence.settle(ratings.frame, everybody, options.adjudicators)
-    judges = [judge for judge in judges if judge not in options.adjudicators]
-    persons = everybody if named else who.independent or everybody
+        judges = [judge for judge in judges if judge not in options.adjudicators]
+        who = independence.settle(ratings.frame, everybody, options.adjudicators, judges)
+    copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
+    persons = [rater for rater in (everybody if named else who.independent or everybody) if rater not in copiers]
+    audit = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
-    notes += [sentence for _, sentence in only_repeats(verdicts)]
+    notes += [sentence for _, sentence in only_repeats(verdicts)] + audit.notes
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = rated_criterion(ratings, name, everybody)
         notes += [text for text in (criterion.drawn, criterion.left_out) if text]
-        agreement = people(name, criterion.valued(*everybody), criterion.scale, who.dependent, options.seed)
-        rated = valued(criterion.by(*who.independent))
+        errors = audit.not_their_own.get(name, [])
+        notes += [f"{entry.evidence}: {entry.rater} is left out there" for entry in errors]
+        independence_here = who.without(errors)
+        agreement = people(
+            name, criterion.valued(*everybody), criterion.scale, independence_here.dependent, options.seed
+        )
+        rated = valued(criterion.by(*independence_here.independent))
         notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
@@ -107,7 +116,8 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             designs += [study] if study else []
             notes += [uncovered] if uncovered else []
         ceiling = agreement.estimates if agreement else {}
-        compared = Compared(persons, everybody, who.independent)
+        present = [rater for rater in persons if rater not in {entry.rater for entry in errors}]
+        compared = Compared(present or everybody, everybody, independence_here.independent)
         judge_cards += [
             msgspec.structs.replace(
                 card,
@@ -116,6 +126,11 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             )
             for card in cards_beside(criterion, compared, judges, ceiling, options)
         ]
+        if not present:
+            judge_cards = [
+                _beside_nobody(card, independence_here.dependent) if card.criterion == name else card
+                for card in judge_cards
+            ]
     if len(ratings.stated):
         subjects, raters = (ratings.stated[column].n_unique() for column in ("subject", "rater"))
         notes.append(
@@ -125,6 +140,16 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         notes.append(rule.NORM_REFERENCED)
     views = many_facets(ratings.frame, who.independent, ratings.scales)
     return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes, views)
+
+
+def _beside_nobody(card: ReliabilityCard, left_out: Sequence[Dependence]) -> ReliabilityCard:
+    """Give no licence where nobody is left whose values are their own."""
+    nothing = Licence(
+        NOT_ESTIMABLE, [f"nobody is left to compare it with: {'; '.join(entry.evidence for entry in left_out)}"]
+    )
+    return msgspec.structs.replace(
+        card, verdict=NOT_ESTIMABLE, reasons=nothing.reasons, rate_replies=nothing, rank_systems=nothing
+    )
 
 
 def _rule(options: CardOptions) -> str:

@@ -8,7 +8,7 @@ of raters, which pooled give ICC(A,1) and ICC(C,1) of McGraw and Wong (1996), al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -67,12 +67,23 @@ def people(
     first = everybody.filter(pl.col("rater").is_in(own))
     n, coefficients = _among_people(first, scale)
     together = _among_people(everybody, scale)[1] if others else {}
+    level: Literal["ordinal", "nominal"] = "ordinal" if scale.ordered else "nominal"
     persons = _persons(own, first, scale) if n else []
     if not n:
-        return People(name, len(raters), len(own), n, coefficients, persons, dependent=others, with_dependent=together)
+        return People(
+            name,
+            len(raters),
+            len(own),
+            n,
+            coefficients,
+            persons,
+            dependent=others,
+            with_dependent=together,
+            level=level,
+        )
     return People(
         name, len(raters), len(own), n, coefficients, persons, at_large(first, own, scale, seed), profiles(first, own, scale),
-        others, together, latent_truth(first, own, scale),
+        others, together, latent_truth(first, own, scale), level,
     )  # fmt: skip
 
 

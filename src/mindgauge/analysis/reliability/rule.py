@@ -26,6 +26,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, count, decimal, p_equals, percent, plural
 from mindgauge.records.rubric import Scale
+from mindgauge.stats import level
 from mindgauge.stats.left_out import LEVEL
 from mindgauge.stats.proportion import demand, fewest
 
@@ -187,9 +188,9 @@ def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
 
 
 def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
-    name = "ICC(A,1)" if facts.ordered else "alpha, nominal,"
+    name = level.in_sentence("icc_a1" if facts.ordered else "alpha", ordered=facts.ordered)
     limits, people = rule.agreement, facts.people_agreement
-    verdict, reason = _above(f"absolute agreement with one person within systems, {name}", agreement, limits)
+    verdict, reason = _above(f"absolute agreement with one person within systems, {name},", agreement, limits)
     if people is not None and verdict != GOOD and agreement.value is not None and agreement.low is not None:
         among = f"people agree to {decimal(people)} with each other"
         if people < limits.people:

@@ -13,7 +13,7 @@ import numpy as np
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, ShareFigure, least_recognised, right
 from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, RatingTable, mean_of
 from mindgauge.records import Status
-from mindgauge.stats import agreement, classification
+from mindgauge.stats import agreement, classification, level
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ macro_f1 = msgspec.structs.replace(
     _of_confusion("macro_f1", classification.macro_f1, "macro F1"), chance=_f1_of_guesses
 )
 """Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
-cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa", limits=COEFFICIENT)
+cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, level.named("cohen_kappa"), limits=COEFFICIENT)
 
 
 # -- repeats ----------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ fleiss_kappa = Metric(
     "higher",
     across_runs=True,
     limits=COEFFICIENT,
-    words=MetricWords(title="Fleiss' kappa of repeats on {}"),
+    words=MetricWords(title=f"{level.named('fleiss_kappa')}, of repeats on {{}}"),
 )
 """Agreement between the repeats of one rater, or between several raters put in one table."""
 

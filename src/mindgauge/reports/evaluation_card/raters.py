@@ -18,6 +18,7 @@ from mindgauge.reports.evaluation_card.scope import short_titles
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.trust import told
 from mindgauge.reports.unsafe_by_people import CHOSEN, DRAWN
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -148,7 +149,7 @@ def agreement(runs: Sequence[OpenRun], tried: Sequence[RubricTrials]) -> CardEnt
         for kappa in run.scores.find(fleiss_kappa.name, model="people"):
             if kappa.value is not None:
                 entry.computed.append(
-                    f"People who labelled the messages of {titles[kappa.benchmark]} agree with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
+                    f"People who labelled the messages of {titles[kappa.benchmark]} agree with {with_level('fleiss_kappa')}: {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
                 )
     if rows:
         columns = [
@@ -186,7 +187,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
             _of(entry.estimates.get("krippendorff_alpha", Bound(None)) for entry in people),
             words(lowest.criterion),
             alpha,
-            card_phrases.label("krippendorff_alpha"),
+            card_phrases.label("krippendorff_alpha", ordered=lowest.ordered),
             lowest.n,
             "",
             "",
@@ -205,7 +206,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
             _of(card.agreement for _, card in cards),
             words(criterion),
             card.agreement,
-            card_phrases.label(card.coefficient),
+            card_phrases.label(card.coefficient, ordered=card.ordered),
             card.n,
             _found(cards),
             verdict,
