@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats import bounded
 from mindgauge.stats.codes import dense
 from mindgauge.stats.correction import NOISE, CorrectedIntervals, read_scores
 from mindgauge.stats.interval import SAME, Interval
@@ -20,6 +21,8 @@ from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -84,6 +87,7 @@ def prediction_powered_mean(
     *,
     tuning: float | None = None,
     level: float = 0.95,
+    ends: Ends | None = None,
 ) -> CorrectedIntervals:
     """Estimate people's mean over all subjects where another share of each stratum is labelled.
 
@@ -110,6 +114,7 @@ def prediction_powered_mean(
         stratum: shape (n,), labels of the strata.
         tuning: λ, if it is not to be estimated.
         level: of confidence.
+        ends: of people's scale; see `correction.prediction_powered_mean`.
 
     Raises:
         ValueError: the lengths differ.
@@ -153,9 +158,15 @@ def prediction_powered_mean(
     variance, freedom = together.variance, together.freedom
     defined = variance > 0 and freedom > lost
     gain = by_people.variance * (freedom - lost) / freedom / variance if defined else None
-    return CorrectedIntervals(
-        together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts
-    )
+    corrected, human_only = together.interval(level, lost), by_people.interval(level)
+    if ends is not None:
+        own, home = rated[labelled], place[labelled]
+        share = by_people.weights[home] / np.bincount(home)[home]
+        means = np.bincount(home, own) / np.bincount(home)
+        values = by_people.value + own - means[home]  # strata that differ are no chance
+        known = bounded.interval(values, share, codes[labelled], ends, level=level)
+        corrected, human_only = bounded.widened(corrected, human_only, known, ends)
+    return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
 class LabellingGap(NamedTuple):

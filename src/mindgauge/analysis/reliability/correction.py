@@ -181,14 +181,14 @@ def corrected(
     for system in present:
         fault = faults.get("") or faults.get(system.name)
         reason = CHOSEN.format(side=fault.side, where="") if fault else system.lacking
-        rows.append(_row(system.name, system.means, _corrected(system.means), reason))
+        rows.append(_row(system.name, system.means, _corrected(system.means, ends), reason))
     if len(present) > 1:
-        rows.append(_all(present, next(iter(faults.values()), None)))
+        rows.append(_all(present, next(iter(faults.values()), None), ends))
     return rows
 
 
-def _corrected(means: SubjectMeans) -> correction.CorrectedIntervals:
-    return correction.prediction_powered_mean(means.judge, means.people, means.cluster)
+def _corrected(means: SubjectMeans, ends: Ends | None) -> correction.CorrectedIntervals:
+    return correction.prediction_powered_mean(means.judge, means.people, means.cluster, ends=ends)
 
 
 class _System(NamedTuple):
@@ -218,7 +218,7 @@ class _System(NamedTuple):
         return f"people rated {count} of it; to correct the judge takes {FEWEST} conversations"
 
 
-def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
+def _all(systems: list[_System], fault: Chosen | None, ends: Ends | None) -> CorrectedMean:
     """Correct the mean over all systems, each with its share of what the judge was given."""
     means = SubjectMeans(*map(np.concatenate, zip(*(system.means for system in systems), strict=True)))
     sparse = [system for system in systems if system.labelled < FEWEST and not system.complete]
@@ -231,7 +231,7 @@ def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
         names = ", ".join(system.name or "a system without a name" for system in sparse[:_NAMED])
         remainder = f" and {len(sparse) - _NAMED} more" if len(sparse) > _NAMED else ""
         reason = f"of {names}{remainder} people rated fewer than {FEWEST} conversations, and all systems count by their share"
-    overall = stratified.prediction_powered_mean(means.judge, means.people, means.cluster, means.system)
+    overall = stratified.prediction_powered_mean(means.judge, means.people, means.cluster, means.system, ends=ends)
     return _row("", means, overall, reason)
 
 
@@ -255,7 +255,7 @@ def _drawn(means: SubjectMeans, rated: pl.DataFrame, systems: Sequence[str], end
 
 def _weighted(name: str, means: SubjectMeans, subjects: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
     if not means.labelled.any():
-        return _row(name, means, _corrected(means), "people rated nothing of it")
+        return _row(name, means, _corrected(means, ends), "people rated nothing of it")
     labelled = subjects.filter(pl.col("subject").is_in(means.subject))
     sample = drawn.sample(labelled)
     overall = sampling.prediction_powered_mean(means.judge, means.people, means.cluster, sample, ends=ends)
