@@ -169,62 +169,6 @@ def prediction_powered_mean(
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
-class LabellingGap(NamedTuple):
-    """By how much the judge's scores of labelled subjects exceed its scores of others.
-
-    `labelled` and `others` are the means of both, weighted alike over strata; `size` is the gap in standard deviations
-    within strata and sides, `p` two-sided by Student's t over clusters.
-    """
-
-    labelled: float
-    others: float
-    size: float
-    p: float
-    n: int
-
-
-def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, stratum: ArrayLike) -> LabellingGap | None:
-    """Ask whether labelled subjects are like the others of their stratum in the judge's eyes; None if nobody can tell.
-
-    Only strata count that hold both; each has the weight n_L n_U / (n_L + n_U), with which a difference of means
-    varies least.
-
-    Args:
-        judge: shape (n,), the judge's scores.
-        labelled: shape (n,), whether people rated the subject.
-        cluster: shape (n,), labels of the clusters.
-        stratum: shape (n,), labels of the strata.
-
-    Raises:
-        ValueError: the lengths differ.
-    """
-    scores, mask, codes = read_scores(judge, labelled, cluster)
-    number, place = _strata(stratum, len(scores))
-    has_label = mask == 1
-    sizes = np.stack([np.bincount(place[side], minlength=number) for side in (has_label, ~has_label)])
-    both = np.asarray(sizes.all(axis=0))
-    if not both.any():
-        return None
-    counted, sizes = both[place], sizes[:, both]
-    scores, has_label, codes = scores[counted], has_label[counted], codes[counted]
-    place = (np.cumsum(both) - 1)[place[counted]]
-    clusters, n, others = int(codes.max()) + 1, len(scores), int(sizes[1].sum())
-    weights = sizes.prod(axis=0) / sizes.sum(axis=0)
-    within_group, outside = (_mean(scores, place, side, weights, codes, clusters) for side in (has_label, ~has_label))
-    adds, gap = within_group.weights @ (within_group.adds - outside.adds), within_group.value - outside.value
-    side = 2 * place + has_label
-    middle = np.bincount(side, scores) / np.bincount(side)
-    spread, error = math.sqrt(float(((scores - middle[side]) ** 2).sum()) / n), math.sqrt(float(adds @ adds))
-    freedom = min(within_group.freedom, outside.freedom)
-    if abs(gap) <= 1e-12 * max(1.0, abs(within_group.value)):
-        return LabellingGap(within_group.value, outside.value, 0.0, 1.0, others)
-    if not freedom > 0:
-        return None
-    p = 2 * float(special.stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
-    size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
-    return LabellingGap(within_group.value, outside.value, size, p, others)
-
-
 def _strata(stratum: ArrayLike, n: int) -> tuple[int, Codes]:
     """Return how many strata there are, and the place of each score's, shape (n,)."""
     if np.shape(stratum) != (n,):
