@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, stock, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.reliability import review_lists
+from mindgauge.analysis.reliability import review_lists, seen
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
@@ -73,6 +73,10 @@ class Ratings(NamedTuple):
     """What was read of tables; None where there were only runs."""
     stock: frozenset[str] = frozenset()
     """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
+    dated: Mapping[str, seen.Dates] = MappingProxyType({})
+    """Rater → when it rated what people rated, as far as a run says it."""
+    public: bool = False
+    """Whether they are of a paper's release."""
 
 
 def read(
@@ -137,6 +141,7 @@ def read(
         {rater: line for part in parts for rater, line in part.asked.items()},
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
         frozenset().union(*(part.stock for part in parts)),
+        seen.together(part.dated for part in parts), any(part.public for part in parts),
     )  # fmt: skip
 
 
@@ -191,6 +196,8 @@ class _Source(NamedTuple):
     asked: Mapping[str, str] = MappingProxyType({})
     instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
     stock: frozenset[str] = frozenset()
+    dated: Mapping[str, seen.Dates] = MappingProxyType({})
+    public: bool = False
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
@@ -290,12 +297,21 @@ def _run(folder: Path) -> _Source:
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
+        dated = {} if loaded else seen.dates(store)
     frame = pl.concat(parts).with_row_index("line", offset=1).with_columns(pl.col("line").cast(pl.Int64))
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
     return _Source(
-        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies)
+        frame,
+        scales,
+        critical,
+        pl.concat(means),
+        asked,
+        by_rater(used, loaded=loaded),
+        frozenset(stock_replies),
+        dated,
+        loaded,
     )
 
 
