@@ -231,7 +231,7 @@ def _seen(cards: Cards) -> Iterator[str]:
 
 def corrected_title(differing: Iterable[str]) -> str:
     """Return the title of corrected means, with the judges that worked with another instrument than people."""
-    return with_instruments("Mean scores: the judge corrected by people, the judge alone, people alone", differing)
+    return with_instruments("Mean scores: the judge corrected by people, people alone, the judge alone", differing)
 
 
 def _raw(card: ReliabilityCard, bound: Bound) -> list[Cell]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-OLDER = "the labels are older than its last verdict"
-UNDATED = "nothing says whether the labels are younger than it"
+OLDER = "the labels are older than their last verdicts"
+UNDATED = "nothing says whether the labels are younger"
 PUBLIC = "the labels are public"
 _CHANCE = 0.01
 """With which chance a judge that has not seen the labels shows any sign of it."""
