@@ -98,3 +98,9 @@ def test_labels_all_alike_have_an_interval() -> None:
     assert found.corrected == found.human_only
     assert found.corrected[:3] == pytest.approx(unanimous(5.0, 20, ENDS)[:3])
     assert found.corrected.undefined == AGREED
+
+
+def test_long_conversations_that_agree_within_themselves_leave_little() -> None:
+    """Of two conversations of 40 replies, one reply differs: it counts for a twentieth of an observation."""
+    found = known([1.0] * 79 + [5.0], np.repeat([0, 1], 40))
+    assert found.low == pytest.approx(1.0, abs=0.01) and found.high is not None and found.high > 3

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize, special
 
-from mindgauge.stats.interval import AGREED, Interval
+from mindgauge.stats.interval import AGREED, SAME, Interval
 from mindgauge.stats.proportion import unanimous
 
 if TYPE_CHECKING:
@@ -79,12 +79,15 @@ def widened(corrected: Interval, people: Interval, known: Interval, ends: Ends) 
     """
     if people.value is None or corrected.value is None or known.low is None or known.high is None:
         return corrected, people
+    if not {people.undefined, corrected.undefined} <= {"", SAME}:
+        return corrected, people
     seen, steadied = ((x.value or 0.0, x.value or 0.0) if x.low is None or x.high is None else (x.low, x.high) for x in (people, corrected))  # fmt: skip
     low, high = min(seen[0], known.low), max(seen[1], known.high)
     note = AGREED if known.undefined else ""
-    within = (corrected.value, steadied[0] - (seen[0] - low), steadied[1] + (high - seen[1]))
+    moved = steadied[0] - (seen[0] - low), steadied[1] + (high - seen[1])
+    within = np.clip([corrected.value, *moved], *ends).tolist()
     return (
-        Interval(*(min(max(bound, ends[0]), ends[1]) for bound in within), note),
+        Interval(within[0], within[1], within[2], note),
         Interval(people.value, max(low, ends[0]), min(high, ends[1]), note),
     )
 
@@ -95,9 +98,14 @@ def _lower(values: Floats, counts: Floats, end: float, tail: float) -> float:
     points, shape = np.append(kinds, end), np.append(np.bincount(place, counts), 1.0)
     mean, least = float(shape @ points) / float(shape.sum()), float(points.min())
     reach = mean - least
-    return float(
-        optimize.brentq(lambda at: _below(points - at, shape) - tail, least + _NEAR * reach, mean - 1e-3 * reach)
-    )
+
+    def excess(at: float) -> float:
+        return _below(points - at, shape) - tail
+
+    low, high = least + _NEAR * reach, mean - 1e-3 * reach
+    if excess(low) >= 0:  # of values that count for little, most of the weight can be on the end
+        return least
+    return float(optimize.brentq(excess, low, high)) if excess(high) > 0 else mean
 
 
 def _below(distances: Floats, shape: Floats) -> float:

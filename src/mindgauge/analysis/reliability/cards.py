@@ -264,7 +264,7 @@ def _corrected(
     own = people.first.filter(pl.col("rater").is_in(people.independents))
     text = seen.seen(
         judge, people.names, criterion.dated, public=criterion.public,
-        evidence=lambda: seen.signs(means, judge_rows, others, own),
+        evidence=lambda: () if criterion.drawn else seen.signs(means, judge_rows, others, own),
     )  # fmt: skip
     return [msgspec.structs.replace(row, seen=text if row.corrected.value is not None else "") for row in rows]
 
