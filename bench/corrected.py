@@ -82,7 +82,7 @@ def power(times: int, generator: np.random.Generator) -> None:
     body = []
     for best in (0.5, 0.85, 0.97):
         for systems in (1, 5):
-            for labels in (5, 10, 20, 50):
+            for labels in (5, 20):
                 cells = []
                 for share in (1.0, 0.5, 0.25):
                     alarms = 0

@@ -81,9 +81,10 @@ class _Scores(NamedTuple):
 
     def sums(self, labelled: Mask) -> tuple[Floats, Floats]:
         """Return what labelled scores of each stratum add up to, and the weights n_L n_U / (n_L + n_U)."""
-        n = self.present.sum(axis=0)
+        n = self.present.sum(axis=0).astype(np.float64)
         known = np.bincount(self.stratum, labelled, len(n))
-        return np.bincount(self.stratum, self.score * labelled, len(n)), known * (n - known) / n
+        sums: Floats = np.bincount(self.stratum, self.score * labelled, len(n)).astype(np.float64)
+        return sums, known * (n - known) / n
 
     def enough(self, labelled: Mask) -> bool:
         """Whether anything can be said of labelled scores and the others."""
@@ -148,7 +149,7 @@ def gaps(
 
     def standardised(label: Mask) -> Floats:
         adds, weights = read.sums(label)
-        return np.abs(whole @ adds) / np.sqrt(np.maximum(whole @ (weights * spread), 1e-300))
+        return np.asarray(np.abs(whole @ adds) / np.sqrt(np.maximum(whole @ (weights * spread), 1e-300)))
 
     seen = dict(zip(np.flatnonzero(asked), standardised(known), strict=True))
     reached = np.array([seen[0 if gap.stratum is None else gap.stratum + 1] for gap in found]) * (1 - 1e-9)
