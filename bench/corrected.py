@@ -128,6 +128,7 @@ def seen(times: int, generator: np.random.Generator) -> None:
         "people only hold",
         "the guard speaks",
         "a sign shows",
+        "a sign shows of one pass, one person, no other judge",
     ]
     print(table("Corrected means by a judge that has seen the labels", head, body), flush=True)
 
@@ -180,7 +181,10 @@ def main() -> None:
         if name in asked.only:
             began = time.process_time()
             part(asked.times, np.random.default_rng([2026, place]))
-            print(f"({name}: {asked.times} studies each, {time.process_time() - began:.0f} s)\n", flush=True)
+            print(
+                f"({name}: {asked.times // (10 if part is power else 1)} studies each, {time.process_time() - began:.0f} s)\n",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
