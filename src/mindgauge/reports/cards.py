@@ -219,9 +219,9 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
 def _seen(cards: Cards) -> Iterator[str]:
     """Yield which judges may have seen the labels that correct them, why, and what shows of it."""
     doubts = dict.fromkeys((judge, *c.seen.split("; ")) for judge, _, card in cards for c in card.corrected if c.seen)
-    for why in dict.fromkeys(why for _, why, *_ in doubts):
-        judges = ", ".join(dict.fromkeys(judge for judge, own, *_ in doubts if own == why))
-        yield f"It cannot be excluded that these judges have seen the labels, since {why}: {judges}."
+    for reason in dict.fromkeys(reason for _, reason, *_ in doubts):
+        judges = ", ".join(dict.fromkeys(judge for judge, reason_of, *_ in doubts if reason_of == reason))
+        yield f"It cannot be excluded that these judges have seen the labels, since {reason}: {judges}."
     if doubts:
         yield "Of a judge that was written, tuned or chosen on these labels only the mean by people alone is right."
     for judge, _, *signs in doubts:

@@ -64,7 +64,7 @@ def interval(values: Floats, weights: Floats, cluster: Codes, ends: Ends, *, lev
     return Interval(mean, max(bounds[0], ends[0]), min(bounds[1], ends[1]))
 
 
-def widened(corrected: Interval, people: Interval, known: Interval, ends: Ends) -> tuple[Interval, Interval]:
+def widened(corrected: Interval, people: Interval, bounds: Interval, ends: Ends) -> tuple[Interval, Interval]:
     """Widen Student's interval of people's mean to Gaffke's, and that of a mean which the judge steadies by as much.
 
     What people did not draw, the judge may not know either, so each bound of the corrected mean moves as far as people's
@@ -74,20 +74,20 @@ def widened(corrected: Interval, people: Interval, known: Interval, ends: Ends) 
     Args:
         corrected: of people and judge.
         people: of people alone, of the same labels.
-        known: people's by `interval`.
+        bounds: people's by `interval`.
         ends: the lowest and the highest value.
     """
-    if people.value is None or corrected.value is None or known.low is None or known.high is None:
+    if people.value is None or corrected.value is None or bounds.low is None or bounds.high is None:
         return corrected, people
     if not {people.undefined, corrected.undefined} <= {"", SAME}:
         return corrected, people
-    seen, steadied = ((x.value or 0.0, x.value or 0.0) if x.low is None or x.high is None else (x.low, x.high) for x in (people, corrected))  # fmt: skip
-    low, high = min(seen[0], known.low), max(seen[1], known.high)
-    note = AGREED if known.undefined else ""
-    moved = steadied[0] - (seen[0] - low), steadied[1] + (high - seen[1])
-    within = np.clip([corrected.value, *moved], *ends).tolist()
+    of_people, steadied = ((x.value or 0.0, x.value or 0.0) if x.low is None or x.high is None else (x.low, x.high) for x in (people, corrected))  # fmt: skip
+    low, high = min(of_people[0], bounds.low), max(of_people[1], bounds.high)
+    note = AGREED if bounds.undefined else ""
+    moved = steadied[0] - (of_people[0] - low), steadied[1] + (high - of_people[1])
+    clipped = np.clip([corrected.value, *moved], *ends).tolist()
     return (
-        Interval(within[0], within[1], within[2], note),
+        Interval(clipped[0], clipped[1], clipped[2], note),
         Interval(people.value, max(low, ends[0]), min(high, ends[1]), note),
     )
 
@@ -96,15 +96,15 @@ def _lower(values: Floats, counts: Floats, end: float, tail: float) -> float:
     """Return the quantile of Σ D x, D from a Dirichlet distribution with parameters `counts`, and 1 for the end."""
     kinds, place = np.unique(values, return_inverse=True)
     points, shape = np.append(kinds, end), np.append(np.bincount(place, counts), 1.0)
-    mean, least = float(shape @ points) / float(shape.sum()), float(points.min())
-    reach = mean - least
+    mean, lowest = float(shape @ points) / float(shape.sum()), float(points.min())
+    reach = mean - lowest
 
-    def excess(at: float) -> float:
-        return _below(points - at, shape) - tail
+    def excess(mean_value: float) -> float:
+        return _below(points - mean_value, shape) - tail
 
-    low, high = least + _NEAR * reach, mean - 1e-3 * reach
+    low, high = lowest + _NEAR * reach, mean - 1e-3 * reach
     if excess(low) >= 0:  # of values that count for little, most of the weight can be on the end
-        return least
+        return lowest
     return float(optimize.brentq(excess, low, high)) if excess(high) > 0 else mean
 
 

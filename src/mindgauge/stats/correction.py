@@ -116,8 +116,8 @@ def prediction_powered_mean(
     gain = float(of_human @ of_human) / (fewest - 1) / variance if variance > 0 else None
     if ends is not None:
         values = rated[labelled]
-        known = bounded.interval(values, np.full(len(values), 1 / len(values)), codes[labelled], ends, level=level)
-        corrected, human_only = bounded.widened(corrected, human_only, known, ends)
+        gaffke = bounded.interval(values, np.full(len(values), 1 / len(values)), codes[labelled], ends, level=level)
+        corrected, human_only = bounded.widened(corrected, human_only, gaffke, ends)
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 

@@ -66,30 +66,30 @@ class _Scores(NamedTuple):
     def permuted(self, labelled: Mask, generator: np.random.Generator) -> Mask:
         """Draw what else might be labelled: other conversations in place of these, and other replies of each."""
         cell = self.cluster * self.present.shape[1] + self.stratum
-        held = np.bincount(cell, labelled, minlength=self.present.size).reshape(self.present.shape)
-        moved = np.empty_like(held)
+        share = np.bincount(cell, labelled, minlength=self.present.size).reshape(self.present.shape)
+        moved = np.empty_like(share)
         order = np.lexsort([generator.random(len(self.group)), self.group])
-        moved[np.argsort(self.group, kind="stable")] = ratio(held, self.present, 0.0)[order]
+        moved[np.argsort(self.group, kind="stable")] = ratio(share, self.present, 0.0)[order]
         # a share of a conversation of another length is rounded up or down by chance
-        number = np.floor(np.round(moved * self.present, 9) + generator.random(held.shape))
+        number = np.floor(np.round(moved * self.present, 9) + generator.random(share.shape))
         if self.present.max() <= 1:
             return np.asarray(number.ravel()[cell] > 0)
-        within = np.lexsort([generator.random(len(cell)), cell])
+        ranking = np.lexsort([generator.random(len(cell)), cell])
         rank = np.empty(len(cell))
-        rank[within] = np.arange(len(cell)) - (np.cumsum(self.present) - self.present.ravel())[cell[within]]
+        rank[ranking] = np.arange(len(cell)) - (np.cumsum(self.present) - self.present.ravel())[cell[ranking]]
         return np.asarray(rank < number.ravel()[cell])
 
     def sums(self, labelled: Mask) -> tuple[Floats, Floats]:
         """Return what labelled scores of each stratum add up to, and the weights n_L n_U / (n_L + n_U)."""
         n = self.present.sum(axis=0).astype(np.float64)
-        known = np.bincount(self.stratum, labelled, len(n))
+        labels = np.bincount(self.stratum, labelled, len(n))
         sums: Floats = np.bincount(self.stratum, self.score * labelled, len(n)).astype(np.float64)
-        return sums, known * (n - known) / n
+        return sums, labels * (n - labels) / n
 
-    def enough(self, labelled: Mask) -> bool:
+    def sufficient(self, labelled: Mask) -> bool:
         """Whether anything can be said of labelled scores and the others."""
-        known, others = (len(np.unique(self.cluster[side])) for side in (labelled, ~labelled))
-        return known >= FEWEST and others >= HANDFUL and float(np.mean(~labelled)) >= REST
+        labels, others = (len(np.unique(self.cluster[side])) for side in (labelled, ~labelled))
+        return labels >= FEWEST and others >= HANDFUL and float(np.mean(~labelled)) >= REST
 
 
 def gaps(
@@ -130,37 +130,37 @@ def gaps(
         raise ValueError(f"stratum has shape {np.shape(stratum)}, but there are {len(scores)} scores")
     if not len(scores):
         return []
-    known, place = mask == 1, dense(stratum)[1]
+    labels, place = mask == 1, dense(stratum)[1]
     n = np.bincount(place)
     centred = scores - (np.bincount(place, scores) / n)[place]
     centred[np.abs(centred) <= NOISE * np.maximum(1.0, np.abs(scores))] = 0.0
     read = _Scores.of(centred, codes, place)
     spread = np.bincount(place, centred**2) / n
     parts = [np.ones(len(n), dtype=bool), *np.eye(len(n), dtype=bool)][: None if len(n) > 1 else 1]
-    asked = np.array([read._replace(cluster=codes[part[place]]).enough(known[part[place]]) for part in parts])
-    whole = np.array(parts)[asked]
-    found = [
+    eligible = np.array([read._replace(cluster=codes[part[place]]).sufficient(labels[part[place]]) for part in parts])
+    membership = np.array(parts)[eligible]
+    candidates = [
         gap._replace(stratum=int(i) - 1 if i else None)
-        for i in np.flatnonzero(asked)
-        if (gap := _gap(scores, known, place, parts[i])) is not None and abs(gap.size) >= least
+        for i in np.flatnonzero(eligible)
+        if (gap := _gap(scores, labels, place, parts[i])) is not None and abs(gap.size) >= least
     ]
-    if not found:
+    if not candidates:
         return []
 
     def standardised(label: Mask) -> Floats:
         adds, weights = read.sums(label)
-        return np.asarray(np.abs(whole @ adds) / np.sqrt(np.maximum(whole @ (weights * spread), 1e-300)))
+        return np.asarray(np.abs(membership @ adds) / np.sqrt(np.maximum(membership @ (weights * spread), 1e-300)))
 
-    seen = dict(zip(np.flatnonzero(asked), standardised(known), strict=True))
-    reached = np.array([seen[0 if gap.stratum is None else gap.stratum + 1] for gap in found]) * (1 - 1e-9)
+    observed = dict(zip(np.flatnonzero(eligible), standardised(labels), strict=True))
+    reached = np.array([observed[0 if gap.stratum is None else gap.stratum + 1] for gap in candidates]) * (1 - 1e-9)
     permutations = math.ceil(max(2 / alpha, 1000))
     generator = np.random.default_rng(seed)
-    times = np.ones(len(found))
+    times = np.ones(len(candidates))
     for _ in range(permutations - 1):
-        times += standardised(read.permuted(known, generator)).max() >= reached
+        times += standardised(read.permuted(labels, generator)).max() >= reached
         if (times > alpha * permutations).all():
             return []
-    return [gap._replace(p=float(p)) for gap, p in zip(found, times / permutations, strict=True) if p <= alpha]
+    return [gap._replace(p=float(p)) for gap, p in zip(candidates, times / permutations, strict=True) if p <= alpha]
 
 
 def _gap(scores: Floats, labelled: Mask, stratum: Codes, part: Mask) -> LabellingGap | None:
@@ -179,9 +179,9 @@ def _gap(scores: Floats, labelled: Mask, stratum: Codes, part: Mask) -> Labellin
         float(((scores[side] - mean[stratum[side]])[both[stratum[side]]] ** 2).sum())
         for side, mean in zip(sides, means, strict=True)
     )
-    known, others = (float(weights @ mean / weights.sum()) for mean in means)
-    spread, gap = math.sqrt(squares / float(counts[:, both].sum())), known - others
-    if abs(gap) <= NOISE * max(1.0, abs(known)):
+    labels, others = (float(weights @ mean / weights.sum()) for mean in means)
+    spread, gap = math.sqrt(squares / float(counts[:, both].sum())), labels - others
+    if abs(gap) <= NOISE * max(1.0, abs(labels)):
         return None
     size = gap / spread if spread > NOISE else math.copysign(math.inf, gap)
-    return LabellingGap(None, known, others, size, 1.0, int(counts[1, both].sum()))
+    return LabellingGap(None, labels, others, size, 1.0, int(counts[1, both].sum()))

@@ -164,8 +164,8 @@ def prediction_powered_mean(
         share = by_people.weights[home] / np.bincount(home)[home]
         means = np.bincount(home, own) / np.bincount(home)
         values = by_people.value + own - means[home]  # strata that differ are no chance
-        known = bounded.interval(values, share, codes[labelled], ends, level=level)
-        corrected, human_only = bounded.widened(corrected, human_only, known, ends)
+        gaffke = bounded.interval(values, share, codes[labelled], ends, level=level)
+        corrected, human_only = bounded.widened(corrected, human_only, gaffke, ends)
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.reliability.correction import SubjectMeans
-from mindgauge.analysis.reliability.seen import OLDER, PUBLIC, UNDATED, Dates, dates, seen, signs, together
+from mindgauge.analysis.reliability.seen import OLDER, PUBLIC, UNDATED, Dates, dates, doubt, signs, together
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store.run import Store
 from tests.analysis.reliability.conftest import World, made
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def about(dated: dict[str, Dates], *, public: bool = False) -> str:
-    return seen("judge", ["anna", "bea"], dated, public=public, evidence=lambda: ["a sign"])
+    return doubt("judge", ["anna", "bea"], dated, public=public, evidence=lambda: ["a sign"])
 
 
 def test_only_labels_younger_than_every_verdict_speak_for_a_judge() -> None:

@@ -262,7 +262,7 @@ def _corrected(
         pl.col("rater_kind") == "model", pl.col("rater") != judge, pl.col("number").is_not_null()
     )
     own = people.first.filter(pl.col("rater").is_in(people.independents))
-    text = seen.seen(
+    text = seen.doubt(
         judge, people.names, criterion.dated, public=criterion.public,
         evidence=lambda: () if criterion.drawn else seen.signs(means, judge_rows, others, own),
     )  # fmt: skip

@@ -56,16 +56,16 @@ def dates(store: Store) -> dict[str, Dates]:
     }  # fmt: skip
 
 
-def together(known: Iterable[Mapping[str, Dates]]) -> dict[str, Dates]:
+def together(parts: Iterable[Mapping[str, Dates]]) -> dict[str, Dates]:
     """Put the dates of several runs together."""
-    found: dict[str, Dates] = {}
-    for rater, (first, last) in (item for dated in known for item in dated.items()):
-        own = found.get(rater, Dates(first, last))
-        found[rater] = Dates(min(first, own.first), max(last, own.last))
-    return found
+    merged: dict[str, Dates] = {}
+    for rater, (first, last) in (item for dated in parts for item in dated.items()):
+        own = merged.get(rater, Dates(first, last))
+        merged[rater] = Dates(min(first, own.first), max(last, own.last))
+    return merged
 
 
-def seen(
+def doubt(
     judge: str,
     people: Sequence[str],
     dated: Mapping[str, Dates],
@@ -82,14 +82,14 @@ def seen(
         public: whether the labels were released.
         evidence: finds what `signs` yields; asked for only where labels are not younger.
     """
-    why = OLDER
+    reason = OLDER
     if public:
-        why = PUBLIC
+        reason = PUBLIC
     elif judge not in dated or any(person not in dated for person in people):
-        why = UNDATED
+        reason = UNDATED
     elif all(dated[person].first > dated[judge].last for person in people):
         return ""
-    return "; ".join([why, *evidence()])
+    return "; ".join([reason, *evidence()])
 
 
 def signs(means: SubjectMeans, judge_rows: pl.DataFrame, others: pl.DataFrame, people: pl.DataFrame) -> Iterator[str]:
@@ -114,20 +114,20 @@ def _compared(means: SubjectMeans, judge_rows: pl.DataFrame, others: pl.DataFram
     own = judge_rows.drop_nulls("number").group_by("subject").agg(spread=number.std())
     other = others.group_by("subject", "rater").agg(number.mean()).group_by("subject").agg(number.mean())
     scored = np.isfinite(means.judge)
-    given = np.bincount(means.system[scored], minlength=int(means.system.max(initial=-1)) + 1)
-    typical = ratio(np.bincount(means.system[scored], means.judge[scored], len(given)), given)
-    for what, distance in (
+    counts = np.bincount(means.system[scored], minlength=int(means.system.max(initial=-1)) + 1)
+    typical = ratio(np.bincount(means.system[scored], means.judge[scored], len(counts)), counts)
+    for target, distance in (
         ("its own repeats", _placed(means, own, "spread")),
         ("other judges", np.abs(means.judge - _placed(means, other, "number"))),
         ("its mean of a model", np.abs(means.judge - typical[means.system])),
     ):
-        known = np.isfinite(distance)
-        there = means.at(known)
-        found = labelling.gaps(
-            distance[known], there.labelled, there.cluster, there.system, least=_LEAST, alpha=_CHANCE / _SIGNS
+        finite = np.isfinite(distance)
+        part = means.at(finite)
+        gaps = labelling.gaps(
+            distance[finite], part.labelled, part.cluster, part.system, least=_LEAST, alpha=_CHANCE / _SIGNS
         )
-        for gap in found[:1]:
-            yield f"it is {decimal(gap.labelled)} from {what} on labelled replies and {decimal(gap.others)} elsewhere"
+        for gap in gaps[:1]:
+            yield f"it is {decimal(gap.labelled)} from {target} on labelled replies and {decimal(gap.others)} elsewhere"
 
 
 def _placed(means: SubjectMeans, rows: pl.DataFrame, column: str) -> Floats:
@@ -155,13 +155,13 @@ def _beyond(means: SubjectMeans, people: pl.DataFrame) -> Iterator[str]:
     pairs = (total**2 - by_subject["square"].to_numpy()) / (k * (k - 1))
     _, cluster = np.unique(by_subject["cluster"].to_numpy(), return_inverse=True)
     sums = np.stack([np.bincount(cluster, values) for values in (f * total / k, f * f, pairs)])
-    whole = sums.sum(axis=1)
-    if whole.min() <= 0:
+    total_sums = sums.sum(axis=1)
+    if total_sums.min() <= 0:
         return
-    left = np.log(np.maximum(np.abs(whole[:, None] - sums), 1e-300))
-    found = student(
-        float(2 * np.log(whole[0]) - np.log(whole[1]) - np.log(whole[2])), 2 * left[0] - left[1] - left[2],
+    left_out = np.log(np.maximum(np.abs(total_sums[:, None] - sums), 1e-300))
+    interval = student(
+        float(2 * np.log(total_sums[0]) - np.log(total_sums[1]) - np.log(total_sums[2])), 2 * left_out[0] - left_out[1] - left_out[2],
         np.ones(sums.shape[1], dtype=np.intp), level=1 - 2 * _CHANCE / _SIGNS,
     )  # fmt: skip
-    if found.low is not None and found.low > 0:
+    if interval.low is not None and interval.low > 0:
         yield "it agrees with people better than their own agreement allows a judge that does not know their errors"
