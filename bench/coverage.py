@@ -47,7 +47,7 @@ from mindgauge.stats import (
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.jackknife import effective
 from panel import panel
-from simulated import SHAPES, VALUES, Raters, latent, moments_of_joint, tuned
+from simulated import VALUES, Raters, latent, moments_of_joint, tuned
 from unequal import unequal
 
 if TYPE_CHECKING:
@@ -368,7 +368,7 @@ def _student(values: NDArray[np.generic], cluster: Codes) -> Interval:
 def means(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
     """Mean levels: the percentile bootstrap over conversations, and Student's t."""
     grid = Grid("Mean level", "ratings", "conversations × replies")
-    for shape in SHAPES:
+    for shape in ("even", "85 % at 5", "97 % at 5"):
         true = Raters(0.5, shape).means()[0]
         for conversations in (3, 5, 10, 20, 50, 200):
             for size in (1, 5):
@@ -421,9 +421,9 @@ def closed(repetitions: int, generator: np.random.Generator) -> Iterator[object]
 
 
 def corrected(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
-    """Prediction-powered means of 1,000 replies, of which people labelled few."""
+    """Prediction-powered means of 1,000 replies, of which people labelled few, with and without the ends of the scale."""
     grid = Grid("Mean of 1,000 replies, some labelled by people", "ratings", "r", "replies", "labelled")
-    for shape in ("even", "85 % at 5"):
+    for shape in ("even", "85 % at 5", "90 % at 5", "95 % at 5", "97 % at 5"):
         for r in (0.3, 0.8):
             raters = tuned(moments.pearson, r, shape, bias=0.3)
             true = raters.means()[0]
@@ -434,11 +434,14 @@ def corrected(repetitions: int, generator: np.random.Generator) -> Iterator[obje
                         drawn = generator.permutation(1000 // together)[: labelled // together]
                         known = (drawn[:, None] * together + np.arange(together)).ravel()
                         people = np.where(np.isin(np.arange(1000), known), people, np.nan)
-                        found = correction.prediction_powered_mean(judge, people, np.arange(1000) // size)
+                        asked = (judge, people, np.arange(1000) // size)
+                        found = correction.prediction_powered_mean(*asked, ends=(1.0, 5.0))
                         row = (shape, f"{r:g}", kind, str(labelled))
                         grid.see(row, "people and judge", true, found.corrected)
                         grid.see(row, "people only", true, found.human_only)
                         grid.see(row, "judge only", true, found.judge_only)
+                        student = correction.prediction_powered_mean(*asked)
+                        grid.see(row, "people and judge, Student's t, as before", true, student.corrected)
     yield grid
 
 

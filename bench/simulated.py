@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 VALUES = np.arange(1.0, 6.0)
-SHAPES = {"even": (0.2, 0.4, 0.6, 0.8), "85 % at 5": (0.02, 0.05, 0.09, 0.15), "97 % at 5": (0.005, 0.01, 0.02, 0.03)}
+SHAPES = {
+    "even": (0.2, 0.4, 0.6, 0.8),
+    "85 % at 5": (0.02, 0.05, 0.09, 0.15),
+    "90 % at 5": (0.015, 0.035, 0.06, 0.1),
+    "95 % at 5": (0.007, 0.017, 0.03, 0.05),
+    "97 % at 5": (0.005, 0.01, 0.02, 0.03),
+}
 """Shares of people's ratings at or below level 1, 2, 3 and 4."""
 TOGETHER = 0.3
 """Correlation between two replies of one conversation, in what they deserve and in each rater's error."""

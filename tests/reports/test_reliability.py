@@ -75,7 +75,7 @@ def test_the_verdict_stands_in_the_place_of_the_score(found: Any) -> None:
     compared = {row[3]: row[4:6] for row in found["compared"]["rows"] if row[1] == "mean"}
     assert compared[KIND] == compared[NOISY] == [LIMITED, None]
     assert re.fullmatch(r"\d\.\d\d", compared[GOOD][0])
-    raw = {row[0]: row[6:9] for row in found["trust"]["agreement"][0]["corrected"]["rows"]}
+    raw = {row[0]: row[9:12] for row in found["trust"]["agreement"][0]["corrected"]["rows"]}
     assert raw[KIND] == [LIMITED, None, None]
     assert all(isinstance(number, float) for number in raw[GOOD])
     cards = {s["card"]["judge"]: s["card"] for s in found["trust"]["cards"]}
@@ -167,7 +167,7 @@ def test_on_request_unreliable_scores_are_shown_and_marked(rated: Path, shown: R
     assert {w["rater"] for w in report["withheld"] if w["shown"]} == {KIND, NOISY}
     assert {row[4].endswith(" (unreliable)") for row in report["compared"]["rows"] if row[3] == KIND} == {True}
     assert {row[4].endswith(" (unreliable)") for row in report["compared"]["rows"] if row[3] == GOOD} == {False}
-    raw = {row[0]: row[6] for row in report["trust"]["agreement"][0]["corrected"]["rows"]}
+    raw = {row[0]: row[9] for row in report["trust"]["agreement"][0]["corrected"]["rows"]}
     assert raw[KIND].endswith(" (unreliable)")
     doubtful = [f for f in report["weak"]["figures"] if KIND in f["measure"]]
     assert [f["finding"].startswith("Unreliable: ") for f in doubtful] == [True]

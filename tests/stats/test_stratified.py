@@ -153,38 +153,3 @@ def test_a_stratum_that_the_judge_did_not_score_leaves_nothing() -> None:
     assert found.judge_only == (None, None, None, "the judge scored nothing of one stratum")
     with pytest.raises(ValueError, match="stratum has shape"):
         stratified.prediction_powered_mean([1, 2], [1, 2], [0, 1], [0])
-
-
-# -- whether the labelled part is like the rest -----------------------------------------------------------------------
-
-
-def test_labels_of_unequal_shares_are_like_the_rest_within_systems() -> None:
-    generator = np.random.default_rng(6)
-    within = pooled = 0
-    for _ in range(100):
-        judge, human, conversation, system = drawn(generator, 100)
-        labelled = np.isfinite(human)
-        gap = stratified.labelling_gap(judge, labelled, conversation, system)
-        within += gap is not None and abs(gap.size) >= 0.5 and gap.p <= 0.01
-        judge = judge + system
-        gap = stratified.labelling_gap(judge, labelled, conversation, np.zeros(300))
-        pooled += gap is not None and abs(gap.size) >= 0.5 and gap.p <= 0.01
-    assert within <= 4
-    assert pooled >= 98
-
-
-def test_labels_of_what_the_judge_scored_low_are_not() -> None:
-    judge, _, conversation, system = drawn(np.random.default_rng(7), 60)
-    labelled = np.zeros(180, dtype=bool)
-    for i in range(3):
-        here = np.flatnonzero(system == i)
-        labelled[here[np.argsort(judge[here])[:10]]] = True
-    gap = stratified.labelling_gap(judge, labelled, conversation, system)
-    assert gap is not None
-    assert gap.size < -1 and gap.p < 1e-6 and gap.n == 150
-    assert gap.labelled < gap.others
-    assert stratified.labelling_gap(judge, np.ones(180), conversation, system) is None
-    same = stratified.labelling_gap(np.ones(180), labelled, conversation, system)
-    assert same is not None and (same.size, same.p) == (0, 1)
-    apart = stratified.labelling_gap(np.where(labelled, 1.0, 5.0), labelled, conversation, system)
-    assert apart is not None and apart.size == -math.inf and apart.p == 0

@@ -213,13 +213,13 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
     rows = card_rows(
         cards,
         lambda card: [
-            [words(c.system) if c.system else "all", *bound_cells(c.corrected), *_raw(card, c.raw), *bound_cells(c.people), c.judged,
+            [words(c.system) if c.system else "all", *bound_cells(c.corrected), *bound_cells(c.people), *_raw(card, c.raw), c.judged,
              c.rated_by_people, c.gain, c.corrected.note]
             for c in card.corrected
         ],
     )  # fmt: skip
     columns = [
-        *WHO, Column("system"), *bound_columns("corrected"), *bound_columns("judge alone"), *bound_columns("people alone"), Column("judged", "count"),
+        *WHO, Column("system"), *bound_columns("corrected"), *bound_columns("people alone"), *bound_columns("judge alone"), Column("judged", "count"),
         Column("rated by people", "count"), Column("gain", "level"), Column("note"),
     ]  # fmt: skip
     note = (
@@ -231,12 +231,25 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
         judge for judge, _, card in cards if any(warning.startswith(SAME_NOT) for warning in card.warnings)
     )
     title = corrected_title(differing)
-    return ReportTable(f"corrected-{ident}", title, columns, rows, note) if rows else None
+    return ReportTable(f"corrected-{ident}", title, columns, rows, " ".join([*_seen(cards), note])) if rows else None
+
+
+def _seen(cards: Cards) -> Iterator[str]:
+    """Yield which judges may have seen the labels that correct them, why, and what shows of it."""
+    doubts = dict.fromkeys((judge, *c.seen.split("; ")) for judge, _, card in cards for c in card.corrected if c.seen)
+    for reason in dict.fromkeys(reason for _, reason, *_ in doubts):
+        judges = ", ".join(dict.fromkeys(judge for judge, reason_of, *_ in doubts if reason_of == reason))
+        yield f"It cannot be excluded that these judges have seen the labels, since {reason}: {judges}."
+    if doubts:
+        yield "Of a judge that was written, tuned or chosen on these labels only the mean by people alone is right."
+    for judge, _, *signs in doubts:
+        for sign in signs:
+            yield f"A sign of that with {judge}: {sign}."
 
 
 def corrected_title(differing: Iterable[str]) -> str:
     """Return the title of corrected means, with the judges that worked with another instrument than people."""
-    return with_instruments("Mean scores: the judge corrected by people, the judge alone, people alone", differing)
+    return with_instruments("Mean scores: the judge corrected by people, people alone, the judge alone", differing)
 
 
 def _raw(card: ReliabilityCard, bound: Bound) -> list[Cell]:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats import bounded
 from mindgauge.stats.codes import dense
 from mindgauge.stats.interval import SAME, Interval, tied
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -46,7 +49,13 @@ class CorrectedIntervals(NamedTuple):
 
 
 def prediction_powered_mean(
-    judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, tuning: float | None = None, level: float = 0.95
+    judge: ArrayLike,
+    human: ArrayLike,
+    cluster: ArrayLike,
+    *,
+    tuning: float | None = None,
+    level: float = 0.95,
+    ends: Ends | None = None,
 ) -> CorrectedIntervals:
     """Estimate people's mean over all subjects from a judge's scores of all and people's of some.
 
@@ -73,6 +82,7 @@ def prediction_powered_mean(
         cluster: shape (n,), labels of the clusters.
         tuning: λ, if it is not to be estimated.
         level: of confidence.
+        ends: of people's scale. Where they are known, intervals reckon with values that were not drawn (`bounded`).
 
     Raises:
         ValueError: the lengths differ.
@@ -104,6 +114,10 @@ def prediction_powered_mean(
     corrected = _interval(human_mean + tuning * shift, together, fewest, lost, level, shortage)
     variance = float(together @ together) / (fewest - lost)
     gain = float(of_human @ of_human) / (fewest - 1) / variance if variance > 0 else None
+    if ends is not None:
+        values = rated[labelled]
+        gaffke = bounded.interval(values, np.full(len(values), 1 / len(values)), codes[labelled], ends, level=level)
+        corrected, human_only = bounded.widened(corrected, human_only, gaffke, ends)
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 

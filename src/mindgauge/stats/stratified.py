@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats import bounded
 from mindgauge.stats.codes import dense
 from mindgauge.stats.correction import NOISE, CorrectedIntervals, read_scores
 from mindgauge.stats.interval import SAME, Interval
@@ -20,6 +21,8 @@ from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -84,6 +87,7 @@ def prediction_powered_mean(
     *,
     tuning: float | None = None,
     level: float = 0.95,
+    ends: Ends | None = None,
 ) -> CorrectedIntervals:
     """Estimate people's mean over all subjects where another share of each stratum is labelled.
 
@@ -110,6 +114,7 @@ def prediction_powered_mean(
         stratum: shape (n,), labels of the strata.
         tuning: λ, if it is not to be estimated.
         level: of confidence.
+        ends: of people's scale; see `correction.prediction_powered_mean`.
 
     Raises:
         ValueError: the lengths differ.
@@ -153,65 +158,15 @@ def prediction_powered_mean(
     variance, freedom = together.variance, together.freedom
     defined = variance > 0 and freedom > lost
     gain = by_people.variance * (freedom - lost) / freedom / variance if defined else None
-    return CorrectedIntervals(
-        together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts
-    )
-
-
-class LabellingGap(NamedTuple):
-    """By how much the judge's scores of labelled subjects exceed its scores of others.
-
-    `labelled` and `others` are the means of both, weighted alike over strata; `size` is the gap in standard deviations
-    within strata and sides, `p` two-sided by Student's t over clusters.
-    """
-
-    labelled: float
-    others: float
-    size: float
-    p: float
-    n: int
-
-
-def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, stratum: ArrayLike) -> LabellingGap | None:
-    """Ask whether labelled subjects are like the others of their stratum in the judge's eyes; None if nobody can tell.
-
-    Only strata count that hold both; each has the weight n_L n_U / (n_L + n_U), with which a difference of means
-    varies least.
-
-    Args:
-        judge: shape (n,), the judge's scores.
-        labelled: shape (n,), whether people rated the subject.
-        cluster: shape (n,), labels of the clusters.
-        stratum: shape (n,), labels of the strata.
-
-    Raises:
-        ValueError: the lengths differ.
-    """
-    scores, mask, codes = read_scores(judge, labelled, cluster)
-    number, place = _strata(stratum, len(scores))
-    has_label = mask == 1
-    sizes = np.stack([np.bincount(place[side], minlength=number) for side in (has_label, ~has_label)])
-    both = np.asarray(sizes.all(axis=0))
-    if not both.any():
-        return None
-    counted, sizes = both[place], sizes[:, both]
-    scores, has_label, codes = scores[counted], has_label[counted], codes[counted]
-    place = (np.cumsum(both) - 1)[place[counted]]
-    clusters, n, others = int(codes.max()) + 1, len(scores), int(sizes[1].sum())
-    weights = sizes.prod(axis=0) / sizes.sum(axis=0)
-    within_group, outside = (_mean(scores, place, side, weights, codes, clusters) for side in (has_label, ~has_label))
-    adds, gap = within_group.weights @ (within_group.adds - outside.adds), within_group.value - outside.value
-    side = 2 * place + has_label
-    middle = np.bincount(side, scores) / np.bincount(side)
-    spread, error = math.sqrt(float(((scores - middle[side]) ** 2).sum()) / n), math.sqrt(float(adds @ adds))
-    freedom = min(within_group.freedom, outside.freedom)
-    if abs(gap) <= 1e-12 * max(1.0, abs(within_group.value)):
-        return LabellingGap(within_group.value, outside.value, 0.0, 1.0, others)
-    if not freedom > 0:
-        return None
-    p = 2 * float(special.stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
-    size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
-    return LabellingGap(within_group.value, outside.value, size, p, others)
+    corrected, human_only = together.interval(level, lost), by_people.interval(level)
+    if ends is not None:
+        own, home = rated[labelled], place[labelled]
+        share = by_people.weights[home] / np.bincount(home)[home]
+        means = np.bincount(home, own) / np.bincount(home)
+        values = by_people.value + own - means[home]  # strata that differ are no chance
+        gaffke = bounded.interval(values, share, codes[labelled], ends, level=level)
+        corrected, human_only = bounded.widened(corrected, human_only, gaffke, ends)
+    return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
 def _strata(stratum: ArrayLike, n: int) -> tuple[int, Codes]:

@@ -13,7 +13,7 @@ from mindgauge.analysis.audit.finding import CheckResult, Severity, check, count
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
-from mindgauge.analysis.reliability.correction import difference
+from mindgauge.analysis.reliability.correction import differences
 from mindgauge.records.rounding import decimal, percent, plural, precise
 
 if TYPE_CHECKING:
@@ -185,7 +185,6 @@ def selected_on_score(view: View) -> Iterator[CheckResult]:
     criteria, picked = people["criterion"].unique(), people["subject"].unique()
     judged = judged.filter(pl.col("criterion").is_in(criteria.implode()))
     series = judged.select("rater", "criterion").unique().sort("rater", "criterion")
-    tests = max(series.height, 1)
     for rater, criterion in series.iter_rows():
         rows = judged.filter(pl.col("rater") == rater, pl.col("criterion") == criterion)
         own = rows.group_by("subject").agg(pl.col("number").mean(), pl.col("cluster", "system").first())
@@ -198,8 +197,8 @@ def selected_on_score(view: View) -> Iterator[CheckResult]:
         if chosen.height < CHOSEN or rest.height < CHOSEN:
             continue
         scores, labelled, cluster, system = (own[name].to_numpy() for name in ("number", "chosen", "cluster", "system"))
-        gap = difference(scores, labelled, cluster, system, p=ALPHA / tests)
-        if gap is None:
+        gap = next(iter(differences(scores, labelled, cluster, system, p=ALPHA)), None)
+        if gap is None or gap.stratum is not None:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
         yield CheckResult(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {decimal(gap.size, 1, signed=True)} SD within systems"])  # fmt: skip

@@ -227,6 +227,8 @@ class CorrectedMean(msgspec.Struct, frozen=True):
     corrected: Bound
     gain: float | None
     """How many times as many ratings by people the correction is worth."""
+    seen: str = ""
+    """Why it cannot be excluded that the judge has seen these labels; empty where they are younger than its verdicts."""
 
 
 class SelfPreference(msgspec.Struct, frozen=True):

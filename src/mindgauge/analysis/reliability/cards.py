@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import independence
-from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
+from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import (
@@ -19,6 +19,7 @@ from mindgauge.analysis.reliability.card import (
     NOT_ESTIMABLE,
     Bound,
     CardPart,
+    CorrectedMean,
     Danger,
     DesignStudy,
     Licence,
@@ -263,10 +264,37 @@ def _card(
     return msgspec.structs.replace(
         card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
         by_category=_by_category(judged, people, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
+        corrected=_corrected(criterion, people, means, judge_rows, gaps),
         invariance=shifts,
         latent_truth=latent_truth(own, people.independents, criterion.scale, shared, facts.selected),
     )  # fmt: skip
+
+
+def _corrected(
+    criterion: RatedCriterion,
+    people: PeopleBeside,
+    means: SubjectMeans,
+    judge_rows: pl.DataFrame,
+    gaps: list[correction.Chosen],
+) -> list[CorrectedMean]:
+    """Correct the judge's means, and say what speaks for its having seen the labels that do so; of classes there is none."""
+    scale, judge = criterion.scale, str(judge_rows["rater"][0])
+    if not scale.ordered:
+        return []
+    rows = correction.corrected(
+        means, people.rated, criterion.systems, gaps, selected=people.selected, ends=(scale.low, scale.high)
+    )
+    if all(row.corrected.value is None for row in rows):
+        return rows
+    others = criterion.rows.filter(
+        pl.col("rater_kind") == "model", pl.col("rater") != judge, pl.col("number").is_not_null()
+    )
+    own = people.first.filter(pl.col("rater").is_in(people.independents))
+    text = seen.doubt(
+        judge, people.names, criterion.dated, public=criterion.public,
+        evidence=lambda: () if criterion.drawn else seen.signs(means, judge_rows, others, own),
+    )  # fmt: skip
+    return [msgspec.structs.replace(row, seen=text if row.corrected.value is not None else "") for row in rows]
 
 
 def _bounded(bound: Bound) -> str:

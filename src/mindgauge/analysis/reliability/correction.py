@@ -13,7 +13,7 @@ import polars as pl
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Bound, CorrectedMean
 from mindgauge.records.rounding import count
-from mindgauge.stats import correction, sampling, stratified
+from mindgauge.stats import correction, labelling, sampling, stratified
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SELECTED = 0.25
 """Standard deviations by which the judge's scores of both differ where these are no longer alike (Rubin 2001)."""
 CHANCE = 0.01
-"""The p-value above which a difference is left to chance: several systems are looked at."""
+"""With which chance anything is said of a criterion, all systems together, where chance chose what people rated."""
 
 
 class Chosen(NamedTuple):
@@ -112,37 +112,36 @@ def chosen(means: SubjectMeans, systems: Sequence[str]) -> list[Chosen]:
         systems: names, by index.
     """
     scores = means.at(np.isfinite(means.judge))
-    parts = scores.by_system()
-    wholes = [("", scores), *((systems[part.system[0]], part) for part in parts if len(parts) > 1)]
-    gaps = [gap for name, part in wholes if (gap := _gap(part, name, labelled_within=True))]
-    if not gaps and len(parts) > 1:
-        pooled = _gap(scores._replace(system=np.zeros_like(scores.system)), "", labelled_within=False)
-        return [pooled] if pooled else []
-    return gaps
+    present = np.unique(scores.system)
+    gaps = differences(scores.judge, scores.labelled, scores.cluster, scores.system)
+    if not gaps and len(present) > 1:
+        gaps = differences(scores.judge, scores.labelled, scores.cluster, np.zeros_like(scores.system))
+        return [Chosen("", gap.labelled, gap.others, gap.n, within_systems=False) for gap in gaps]
+    return [
+        Chosen(
+            "" if gap.stratum is None else systems[present[gap.stratum]],
+            gap.labelled, gap.others, gap.n, within_systems=True,
+        )
+        for gap in gaps
+    ]  # fmt: skip
 
 
-def _gap(scores: SubjectMeans, system: str, *, labelled_within: bool) -> Chosen | None:
-    gap = difference(scores.judge, scores.labelled, scores.cluster, scores.system)
-    return None if gap is None else Chosen(system, gap.labelled, gap.others, gap.n, labelled_within)
-
-
-def difference(
+def differences(
     scores: Floats, labelled: Mask, cluster: ArrayLike, system: ArrayLike, p: float = CHANCE
-) -> stratified.LabellingGap | None:
-    """Return by how much labelled subjects' scores differ from others' of the same system; None where they are alike.
+) -> list[labelling.LabellingGap]:
+    """Return by how much labelled subjects' scores differ from others' of the same system: over all systems, and in each.
 
     Args:
         scores: of subjects, shape (n,).
         labelled: shape (n,), which of them are.
         cluster: shape (n,), labels of the clusters.
         system: shape (n,), labels of the systems.
-        p: above which a difference is left to chance.
+        p: the chance that anything is said where chance chose.
     """
-    gap = stratified.labelling_gap(scores, labelled, cluster, system)
-    return gap if gap is not None and abs(gap.size) >= SELECTED and gap.p <= p else None
+    return labelling.gaps(scores, labelled, cluster, system, least=SELECTED, alpha=p)
 
 
-FEWEST = 5
+FEWEST = labelling.FEWEST
 """Labelled conversations of a system from which its mean is corrected; with fewer, nothing tells how far they vary."""
 COMPLETE = "people rated every subject that the judge was given, so there is nothing to correct"
 CHOSEN = "people rated what this judge scored {side} than the rest{where}, so they cannot correct its mean"
@@ -181,14 +180,14 @@ def corrected(
     for system in present:
         fault = faults.get("") or faults.get(system.name)
         reason = CHOSEN.format(side=fault.side, where="") if fault else system.lacking
-        rows.append(_row(system.name, system.means, _corrected(system.means), reason))
+        rows.append(_row(system.name, system.means, _corrected(system.means, ends), reason))
     if len(present) > 1:
-        rows.append(_all(present, next(iter(faults.values()), None)))
+        rows.append(_all(present, next(iter(faults.values()), None), ends))
     return rows
 
 
-def _corrected(means: SubjectMeans) -> correction.CorrectedIntervals:
-    return correction.prediction_powered_mean(means.judge, means.people, means.cluster)
+def _corrected(means: SubjectMeans, ends: Ends | None) -> correction.CorrectedIntervals:
+    return correction.prediction_powered_mean(means.judge, means.people, means.cluster, ends=ends)
 
 
 class _System(NamedTuple):
@@ -218,7 +217,7 @@ class _System(NamedTuple):
         return f"people rated {count} of it; to correct the judge takes {FEWEST} conversations"
 
 
-def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
+def _all(systems: list[_System], fault: Chosen | None, ends: Ends | None) -> CorrectedMean:
     """Correct the mean over all systems, each with its share of what the judge was given."""
     means = SubjectMeans(*map(np.concatenate, zip(*(system.means for system in systems), strict=True)))
     sparse = [system for system in systems if system.labelled < FEWEST and not system.complete]
@@ -231,7 +230,7 @@ def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
         names = ", ".join(system.name or "a system without a name" for system in sparse[:_NAMED])
         remainder = f" and {len(sparse) - _NAMED} more" if len(sparse) > _NAMED else ""
         reason = f"of {names}{remainder} people rated fewer than {FEWEST} conversations, and all systems count by their share"
-    overall = stratified.prediction_powered_mean(means.judge, means.people, means.cluster, means.system)
+    overall = stratified.prediction_powered_mean(means.judge, means.people, means.cluster, means.system, ends=ends)
     return _row("", means, overall, reason)
 
 
@@ -255,7 +254,7 @@ def _drawn(means: SubjectMeans, rated: pl.DataFrame, systems: Sequence[str], end
 
 def _weighted(name: str, means: SubjectMeans, subjects: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
     if not means.labelled.any():
-        return _row(name, means, _corrected(means), "people rated nothing of it")
+        return _row(name, means, _corrected(means, ends), "people rated nothing of it")
     labelled = subjects.filter(pl.col("subject").is_in(means.subject))
     sample = drawn.sample(labelled)
     overall = sampling.prediction_powered_mean(means.judge, means.people, means.cluster, sample, ends=ends)

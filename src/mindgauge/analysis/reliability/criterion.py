@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -12,11 +13,12 @@ from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.reliability.pairs import Codes
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.analysis.reliability.seen import Dates
 
 
 def valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -44,6 +46,10 @@ class RatedCriterion(NamedTuple):
     """What of people's ratings is not among them, where nothing was drawn."""
     attributes: pl.DataFrame | None = None
     """What else is known of subjects (their index)."""
+    dated: Mapping[str, Dates] = MappingProxyType({})
+    """Rater → when it rated what people rated, as far as that is known."""
+    public: bool = False
+    """Whether people's ratings were released."""
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the systems' names in place of their indices."""
@@ -85,6 +91,7 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
         by_index(ratings.stated.filter(pl.col("criterion") == name)),
         by_index(everything.filter(~applies).with_columns(number=pl.lit(None, pl.Float64))),
         attributes=subjects.join(ratings.attributes.rename({"subject": "name"}), on="name").drop("name"),
+        dated=ratings.dated, public=ratings.public,
     )  # fmt: skip
     part = drawn.alone(criterion.by(*persons), name)
     if not part.note:

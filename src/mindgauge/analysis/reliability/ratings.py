@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, stock, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.reliability import review_lists, slices
+from mindgauge.analysis.reliability import review_lists, seen, slices
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
@@ -78,6 +78,10 @@ class Ratings(NamedTuple):
     """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
     attributes: pl.DataFrame = NO_ATTRIBUTES
     """What else is known of subjects, by which they are put into slices: texts, and numbers that are cut into parts."""
+    dated: Mapping[str, seen.Dates] = MappingProxyType({})
+    """Rater → when it rated what people rated, as far as a run says it."""
+    public: bool = False
+    """Whether they are of a paper's release."""
 
 
 def read(
@@ -143,6 +147,7 @@ def read(
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
         frozenset().union(*(part.stock for part in parts)),
         pl.concat([NO_ATTRIBUTES, *(part.attributes for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
+        seen.together(part.dated for part in parts), any(part.public for part in parts),
     )  # fmt: skip
 
 
@@ -198,6 +203,8 @@ class _Source(NamedTuple):
     instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
     stock: frozenset[str] = frozenset()
     attributes: pl.DataFrame = NO_ATTRIBUTES
+    dated: Mapping[str, seen.Dates] = MappingProxyType({})
+    public: bool = False
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
@@ -300,13 +307,14 @@ def _run(folder: Path) -> _Source:
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
+        dated = {} if loaded else seen.dates(store)
     frame = pl.concat(parts).with_row_index("line", offset=1).with_columns(pl.col("line").cast(pl.Int64))
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
     return _Source(
         frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies),
-        pl.concat(attributes, how="diagonal_relaxed"),
+        pl.concat(attributes, how="diagonal_relaxed"), dated, loaded,
     )  # fmt: skip
 
 
