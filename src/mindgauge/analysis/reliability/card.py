@@ -151,6 +151,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Why no figure and no rule about the worst level rests on this judge; empty where it may."""
     weighted: str = ""
     """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
+    level: float = 0.95
+    """Of confidence, with which shares are bounded; higher where they are to hold at all looks while people still rate."""
 
 
 class Licence(msgspec.Struct, frozen=True):
@@ -319,6 +321,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     drawn: str = ""
     """How people's part was drawn, where it was with known probabilities: every estimate is then weighted by them."""
+    look_until: int = 0
+    """How many replies people will rate at most: bounds of single replies hold at all looks until then; 0 for one look."""
 
     @property
     def coefficient(self) -> str:
