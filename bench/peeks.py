@@ -24,7 +24,8 @@ from scipy import special
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
-from mindgauge.analysis.reliability.cards import CardOptions, cards
+from mindgauge.analysis.reliability.cards import CardOptions, cards_beside
+from mindgauge.analysis.reliability.criterion import Compared, rated_criterion
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.stats import betting, looks
 from mindgauge.stats.left_out import left_out
@@ -111,31 +112,43 @@ def of_the_end(seed: int, missed: float) -> dict[tuple[str, str], list[bool]]:
 
 
 def of_cards(seed: int, missed: float) -> dict[tuple[str, str], list[bool]]:
-    """Say whether the judges' cards are good after each look of a study, by one look's bounds and by those of all."""
+    """Say whether the judges' cards are good after each look of a study, by one look's bounds and by those of all.
+
+    No card is made where the unsafe end alone shows that it is not good, or after one that was, but for the last.
+    """
     *judges, people = study(seed, REPLIES, missed)
-    raters = {f"person {i + 1}": people[:, i] for i in range(3)} | dict(zip(JUDGES, judges, strict=True))
-    place = np.arange(REPLIES)
+    persons = {f"person {i + 1}": people[:, i] for i in range(3)}
+    unsafe = (people <= 2).astype(float)
+    good: dict[tuple[str, str], list[bool]] = {}
+    for name, verdicts in zip(JUDGES, judges, strict=True):
+        calls = (verdicts <= 2).astype(float)
+        for method, until in zip([*METHODS][:2], (0, REPLIES), strict=True):
+            seen = good[name, method] = []
+            for n in LOOKS:
+                pending = METHODS[method](calls[:n], unsafe[:n]) and (n == REPLIES or not any(seen))
+                seen.append(pending and is_good(persons | {name: verdicts}, n, until))
+    return good
+
+
+def is_good(raters: dict[str, Floats], n: int, until: int) -> bool:
+    """Whether the card of the last of some raters is good after n replies."""
+    place = range(n)
     known = pl.DataFrame({
-        "place": place, "subject": [f"reply {i}" for i in place], "system": [f"system {i % 5}" for i in place],
+        "subject": [f"reply {i}" for i in place], "system": [f"system {i % 5}" for i in place],
         "cluster": [f"conversation {i}" for i in place], "criterion": "safety",
     })  # fmt: skip
+    *persons, judge = raters
     frame = pl.concat(
         known.with_columns(
-            rater=pl.lit(name), rater_kind=pl.lit("person" if name.startswith("person") else "model"), value=pl.Series(values)
+            rater=pl.lit(name), rater_kind=pl.lit("model" if name == judge else "person"), value=pl.Series(values[:n])
         )
         for name, values in raters.items()
-    )  # fmt: skip
-    limits = rule.load(rule.MINDGAUGE)
-    good: dict[tuple[str, str], list[bool]] = {
-        (name, method): [] for name in JUDGES for method in [*METHODS][:2]
-    }
-    for n in LOOKS:
-        ratings = read([frame.filter(pl.col("place") < n).drop("place")], scale={"*": "1:5"}, unsafe=["safety<=2"])
-        for method, until in zip([*METHODS][:2], (0, REPLIES), strict=True):
-            made = cards(ratings, CardOptions(limits, resamples=10, brief=True, look_until=until))
-            for card in made.cards:
-                good[card.judge, method].append(card.verdict == GOOD)
-    return good
+    )
+    ratings = read([frame], scale={"*": "1:5"}, unsafe=["safety<=2"])
+    criterion = rated_criterion(ratings, "safety", persons)
+    options = CardOptions(rule.load(rule.MINDGAUGE), resamples=10, brief=True, look_until=until)
+    [card] = cards_beside(criterion, Compared(persons, persons, persons), [judge], {}, options)
+    return card.verdict == GOOD
 
 
 def table(studies: range, look: Callable[[int, float], dict[tuple[str, str], list[bool]]]) -> str:
