@@ -44,13 +44,16 @@ def test_a_judge_at_the_margin_is_passed_at_some_look_no_oftener_than_at_one() -
     for seed in range(studies):
         random = np.random.default_rng([7, seed])
         quality = random.normal(size=replies)
-        people = np.stack([levels(quality + s * sd * random.normal(size=replies)) <= 2 for s in SKILL[3]], axis=1)
-        judge = levels(quality + SKILL[3][0] * sd * random.normal(size=replies)) <= 2
-        judge &= random.random(replies) > 0.177  # .10 less than a left-out person shares (bench/peeks.py)
+        seen = np.stack([levels(quality + s * sd * random.normal(size=replies)) for s in SKILL[3]], axis=1)
+        people = (seen <= 2).astype(np.float64)
+        sound = levels(quality + SKILL[3][0] * sd * random.normal(size=replies)) <= 2
+        judge = (sound & (random.random(replies) > 0.177)).astype(
+            np.float64
+        )  # .10 less than a left-out person shares (bench/peeks.py)
         for n in range(100, replies + 1, 100):
             for place, share in enumerate((None, n / replies)):
                 level = (1 + looks.level(0.90, share)) / 2
-                found = left_out(judge[:n] * 1.0, people[:n] * 1.0, np.arange(n), 0.10, level=level).difference
+                found = left_out(judge[:n], people[:n], np.arange(n), 0.10, level=level).difference
                 ever[seed, place] |= found.low is not None and found.low >= -0.10
     once, always = ever.mean(axis=0)
     assert once > 0.12

@@ -347,8 +347,7 @@ def estimate_each(
     parts: Sequence[RatingPairs], names: Collection[str] | None = None, level: float = LEVEL
 ) -> list[dict[str, Bound]]:
     """Estimate the same of several parts on one scale, each with the same number of systems."""
-    found = leave_out(parts, names, level=level) if parts else []
-    return [_bounds(left_out, parts[0].scale, level) for left_out in found]
+    return [_bounds(part, parts[0].scale, level) for part in (leave_out(parts, names, level=level) if parts else [])]
 
 
 def _bounds(left_out: LeftOut, scale: ValueScale, level: float) -> dict[str, Bound]:

@@ -151,13 +151,13 @@ class PeopleBeside(NamedTuple):
         Raises:
             UsageError: they rated more than was planned.
         """
-        every = self.rated["subject"].n_unique()
-        if every > planned > 0:
+        total = self.rated["subject"].n_unique()
+        if total > planned > 0:
             raise UsageError(
-                f"--look-until {planned}: people have rated {count(every)} replies, and bounds hold at all looks only up to the number that was set before the first"
+                f"--look-until {planned}: people have rated {count(total)} replies, and bounds hold at all looks only up to the number that was set before the first"
             )
         own = self.first.filter(pl.col("rater").is_in(self.independents))
-        rated = own.filter(pl.len().over("subject") > 1)["subject"].n_unique() or every
+        rated = own.filter(pl.len().over("subject") > 1)["subject"].n_unique() or total
         return rated / planned if planned and rated else None
 
     def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
