@@ -1,8 +1,8 @@
 """How often somebody who looks at the card while labelling goes on ever sees *good*, by one look's bounds and by `--look-until`.
 
-    python bench/peeks.py --studies 200            # whole cards; docs/reliability.md
-    python bench/peeks.py --end --studies 1000     # the comparison on unsafe replies alone, beside other methods
-    python bench/peeks.py --first 200 --studies 100    # studies 200 to 299
+    python -m bench.peeks --studies 200            # whole cards; docs/reliability.md
+    python -m bench.peeks --end --studies 1000     # the comparison on unsafe replies alone, beside other methods
+    python -m bench.peeks --first 200 --studies 100    # studies 200 to 299
 
 Three people of ICC .74 rate 800 replies, each in a conversation of its own, 15 % of them unsafe, in random order. One
 looks after each 50. A sound judge errs as the better of the people does; the judge at the limit does, too, and misses
