@@ -47,9 +47,7 @@ def test_a_judge_at_the_margin_is_passed_at_some_look_no_oftener_than_at_one() -
         seen = np.stack([levels(quality + s * sd * random.normal(size=replies)) for s in SKILL[3]], axis=1)
         people = (seen <= 2).astype(np.float64)
         sound = levels(quality + SKILL[3][0] * sd * random.normal(size=replies)) <= 2
-        judge = (sound & (random.random(replies) > 0.177)).astype(
-            np.float64
-        )  # .10 less than a left-out person shares
+        judge = (sound & (random.random(replies) > 0.177)).astype(np.float64)  # .10 less than a left-out person shares
         for n in range(100, replies + 1, 100):
             for place, share in enumerate((None, n / replies)):
                 level = (1 + looks.level(0.90, share)) / 2
