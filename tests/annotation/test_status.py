@@ -95,6 +95,7 @@ def test_a_batch_that_closes_is_in_the_run_and_the_next_one_opens(folder: Path) 
     assert (figure.criterion, figure.label, figure.agreement, figure.n) == ("category", "", 1.0, 4)
     assert found.next == "Batch 2 is in labelling and waits for ana (4 left), ben (4 left)."
     assert found.in_run == [1]
+    assert [note for note in found.notes if f"mindgauge reliability {folder} --look-until 8" in note], "looks are many"
     with Store(folder) as store:
         raters = [rating.rater for rating in store.ratings(SAFETY.name) if rating.rater_kind is RaterKind.PERSON]
     assert raters == ["ana"] * 4 + ["ben"] * 4
@@ -115,6 +116,7 @@ def test_below_the_gate_the_adjudicator_is_awaited_last_and_the_end_is_told(fold
     assert [batch.decided for batch in found.batches] == ["", "adjudicated", "passed"]
     assert found.next.startswith("All batches are closed; go on with `mindgauge reliability ")
     assert found.in_run == [1, 2]
+    assert not any("--look-until" in note for note in found.notes), "the last look is one"
 
 
 def test_agreement_after_a_discussion_is_said_to_be_no_independent_one(folder: Path) -> None:

@@ -40,6 +40,13 @@ def reliability(
     rule: Annotated[
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
     ] = "mindgauge",
+    look_until: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="You look while people still rate, and stop when a judge is good: how many replies they will rate at most.",
+        ),
+    ] = 0,
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     plan: Annotated[
@@ -63,6 +70,8 @@ def reliability(
     from mindgauge.cli import cards
 
     layout = options.layout(shape, columns)
+    if plan and look_until:
+        raise UsageError("--plan says how many replies it takes for a single look; leave out --look-until")
     if plan:
         from mindgauge.commands.reliability_plan import reliability_plan
 
@@ -82,7 +91,7 @@ def reliability(
     with render.working("Estimating"):
         result = function(
             list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-            layout=layout, rule=rule, resamples=resamples, seed=seed,
+            layout=layout, rule=rule, look_until=look_until, resamples=resamples, seed=seed,
         )  # fmt: skip
     if json:
         render.as_json(result)

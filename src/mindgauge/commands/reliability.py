@@ -11,6 +11,7 @@ from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.ratings import NOTHING_SAID
 
@@ -33,6 +34,7 @@ def reliability(
     critical: str | Sequence[str] = (),
     layout: RatingLayout = NOTHING_SAID,
     rule: str | Path = rules.MINDGAUGE,
+    look_until: int = 0,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Reliability:
@@ -52,6 +54,8 @@ def reliability(
         critical: categories in which nothing may be missed, where no rubric says so.
         layout: what is said of the shape of tables; the rest is seen from them, and stands in `reading`.
         rule: `mindgauge`, `mentalbench` (the source's, for comparison) or a file like Mindgauge's rule.toml.
+        look_until: for who looks at the card while people still rate, and stops when it is good: how many replies they
+            will rate at most, set before the first look. Bounds then hold at all looks together.
         resamples: of the bootstrap.
         seed: of the bootstrap.
 
@@ -64,8 +68,12 @@ def reliability(
     levels, categories = ([text] if isinstance(text, str) else list(text) for text in (unsafe, critical))
     rating_table = read(sources, scale=scales, nominal=nominal, layout=layout, unsafe=levels, critical=categories)
     by_width = str(rule) == rules.MENTALBENCH
+    if look_until < 0 or (look_until and by_width):
+        raise UsageError("--look-until takes a number of replies, and Mindgauge's rule or a file of its form")
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named, deciding = ([names] if isinstance(names, str) else list(names) for names in (reference, adjudicators))
-    result = cards(rating_table, CardOptions(limits, by_width, resamples, seed, tuple(deciding)), named)
+    result = cards(
+        rating_table, CardOptions(limits, by_width, resamples, seed, tuple(deciding), look_until=look_until), named
+    )
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
     return msgspec.structs.replace(with_reasons(result, runs), reading=rating_table.account)

@@ -180,6 +180,7 @@ METHODS = [
         "correlation coefficients. Psychological Methods 1996; 1: 30–46. Krippendorff K. Content Analysis. 4th ed. Sage 2019. Limits of agreement: Bland JM, "
         "Altman DG. Statistical methods for assessing agreement between two methods of clinical measurement. Lancet 1986; 327: 307–310. "
         f"The limits of the rule {rule.load(rule.MINDGAUGE).name} were fixed before any data was read."
+        " Bounds on a card here are those of a single look; whoever looks while people still rate uses `mindgauge reliability RUN --look-until N`."
     ),
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",

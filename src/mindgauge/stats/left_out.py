@@ -42,7 +42,7 @@ _BLOCK = 1 << 22
 """Contributions that are held at once."""
 
 
-class LeftOut(NamedTuple):
+class SharedCalls(NamedTuple):
     """A rater beside a left-out person: the shares of others' calls that each shares, and their difference.
 
     `n` subjects were called so by at least one of two people or more, in `clusters` clusters in effect; `absent` of them
@@ -59,7 +59,9 @@ class LeftOut(NamedTuple):
     spare: int
 
 
-def left_out(shares: Floats, called: Floats, clusters: Codes, margin: float, weights: Floats | None = None) -> LeftOut:
+def left_out(
+    shares: Floats, called: Floats, clusters: Codes, margin: float, weights: Floats | None = None, level: float = LEVEL
+) -> SharedCalls:
     """Hold a rater against each person left out, on what the others call so.
 
     Args:
@@ -68,6 +70,7 @@ def left_out(shares: Floats, called: Floats, clusters: Codes, margin: float, wei
         clusters: shape (S,), the cluster of each subject.
         margin: ε, between 0 and 1, fixed beforehand.
         weights: shape (S,), for how many each subject counts; one if not given.
+        level: with which each bound holds, one-sided.
 
     Raises:
         ValueError: ε does not lie between 0 and 1, or shapes differ.
@@ -80,7 +83,7 @@ def left_out(shares: Floats, called: Floats, clusters: Codes, margin: float, wei
     calls = np.nansum(called, axis=1)
     counted = np.flatnonzero((people > 1) & (calls > 0))
     if not len(counted):
-        return LeftOut(
+        return SharedCalls(
             None, None, Interval(None, undefined="no call of one person that another could share"), 0, 0.0, 0, 0
         )
     people, calls, verdict = people[counted], calls[counted], shares[counted]
@@ -88,21 +91,21 @@ def left_out(shares: Floats, called: Floats, clusters: Codes, margin: float, wei
     person = (calls - 1) / (people - 1)
     rater = np.nan_to_num(verdict)
     codes = dense(clusters[counted])[1]
-    difference = _difference(rater - person, weight, codes, margin)
+    difference = _difference(rater - person, weight, codes, margin, level)
     total = float(weight.sum())
-    return LeftOut(
+    return SharedCalls(
         float(weight @ rater) / total,
         float(weight @ person) / total,
         difference,
         len(counted),
         effective(np.bincount(codes, weight).astype(float)),
         int(np.isnan(verdict).sum()),
-        _spare(rater, person, weight, codes, margin) if (difference.low or -1.0) >= -margin else 0,
+        _spare(rater, person, weight, codes, margin, level) if (difference.low or -1.0) >= -margin else 0,
     )
 
 
-def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float) -> Interval:
-    """Return the weighted mean of gaps, shape (n,), with one-sided bounds of `LEVEL` each."""
+def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float, level: float) -> Interval:
+    """Return the weighted mean of gaps, shape (n,), with one-sided bounds of a level each."""
     sizes, sums = (np.bincount(codes, part).astype(float) for part in (weight, weight * gap))
     total, number = float(sizes.sum()), effective(sizes)
     value = float(sums.sum()) / total
@@ -111,12 +114,12 @@ def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float) -> Int
     left = (sums.sum() - sums) / (total - sizes)
     count = len(sizes)
     jackknife = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
-    reach = float(special.stdtrit(number - 1, LEVEL)) * math.sqrt(max(jackknife, margin * (1 - margin) / number))
-    reach = max(reach, -math.expm1(math.log(1 - LEVEL) / number))
+    reach = float(special.stdtrit(number - 1, level)) * math.sqrt(max(jackknife, margin * (1 - margin) / number))
+    reach = max(reach, -math.expm1(math.log(1 - level) / number))
     return Interval(value, max(value - reach, -1.0), min(value + reach, 1.0))
 
 
-def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: float) -> int:
+def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: float, level: float) -> int:
     """Return how many shared calls, the heaviest first, could be lost with the lower bound still at the margin."""
     shared = np.flatnonzero(rater > 0)
     order = shared[np.argsort(-weight[shared], kind="stable")]
@@ -124,7 +127,7 @@ def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: 
     def holds(lost: int) -> bool:
         fewer = rater.copy()
         fewer[order[:lost]] = 0.0
-        low = _difference(fewer - person, weight, codes, margin).low
+        low = _difference(fewer - person, weight, codes, margin, level).low
         return low is not None and low >= -margin
 
     few, many = 0, len(order) + 1

@@ -78,6 +78,7 @@ def test_what_the_gate_said_stands_there_when_a_phase_is_over(project: Annotatio
     value = next(figure for figure in gate.figures if not figure["label"])["fleiss"]
     assert "Batch 1, after labelling" in shown.text
     assert "The gate was not reached." in shown.text
+    assert f"mindgauge reliability {project.project.name} --look-until 6" in shown.text
     assert f"{value:.2f}".replace("-", "−") in shown.text
     assert table(shown, 0)[0][2:] == ["review", "0 of 6", "0 of 6", "0 of 6"]
     assert not any(item.reply in unescape(shown.text) for item in project.items())

@@ -175,6 +175,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Every slice, the one with the smallest p first; none where subjects were drawn with unequal probabilities."""
     unseen: Slice | None = None
     """The largest slice in which it could miss half of the unsafe replies unseen: `low` is at most .5."""
+    level: float = 0.95
+    """Of confidence, with which shares are bounded; higher where they are to hold at all looks while people still rate."""
 
 
 class Licence(msgspec.Struct, frozen=True):
@@ -371,6 +373,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """How people's part was drawn, where it was with known probabilities: every estimate is then weighted by them."""
     latent_truth: LatentTruth | None = None
     """Errors of the judge and of each independent person; None where no level is known, or assumed, to be unsafe."""
+    look_until: int = 0
+    """How many replies people will rate at most: bounds of single replies hold at all looks until then; 0 for one look."""
 
     @property
     def coefficient(self) -> str:

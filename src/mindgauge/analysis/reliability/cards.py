@@ -46,6 +46,7 @@ from mindgauge.records import english
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.instruments import all_differences, difference
 from mindgauge.records.rounding import bounded, decimal, plural
+from mindgauge.stats import looks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,6 +71,8 @@ class CardOptions(NamedTuple):
     """Raters who are not independent, whatever they are called and whatever they say."""
     brief: bool = False
     """Whether cards have no more than the estimates and the verdict: no warnings, and no tests of their own."""
+    look_until: int = 0
+    """How many replies people will rate at most, where one looks while they do; 0 where one looks once."""
 
 
 def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> Reliability:
@@ -137,6 +140,10 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         notes.append(
             f"of {plural(subjects, 'subject')}, verdicts of {plural(raters, 'judge')} are only stated as means; these count at the unsafe end, and nowhere else"
         )
+    if options.look_until:
+        notes.append(
+            f"you look while people rate up to {plural(options.look_until, 'reply', 'replies')}: agreement, bias and both ends are bounded so that all looks hold together"
+        )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
     views = many_facets(ratings.frame, who.independent, ratings.scales)
@@ -195,27 +202,37 @@ def cards_beside(
     present = set(criterion.rows["rater"].unique())
     bounds = _ceiling(ceiling, criterion.scale)
     people = PeopleBeside.of(criterion, compared)
-    return [_card(criterion, people, judge, bounds, options) for judge in judges if judge in present]
+    share = people.share_of(options.look_until)
+    return [_card(criterion, people, judge, bounds, options, share) for judge in judges if judge in present]
 
 
 def _card(
-    criterion: RatedCriterion, people: PeopleBeside, judge: str, ceiling: dict[str, Bound], options: CardOptions
+    criterion: RatedCriterion,
+    people: PeopleBeside,
+    judge: str,
+    ceiling: dict[str, Bound],
+    options: CardOptions,
+    share: float | None,
 ) -> ReliabilityCard:
+    """Make one card; of what was planned people have rated a `share`, where bounds are to hold at all looks."""
     judge_rows, rated = criterion.by(judge), people.rated
     shared = people.beside(judge_rows)
     judged = valued(shared)
     subjects = shared["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
-    figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
+    level = looks.level(estimates.LEVEL, share)
+    figures = _nothing(criterion.scale)
+    if pairs.subjects:
+        figures = card_numbers(pairs, options.resamples, options.seed, level)
     verdicts = people.beside(criterion.known_of(judge, shared))  # none where it was given nothing of what people rated
     end = None
     if verdicts.height:
-        end = danger(verdicts, people.unsafe, criterion.scale, options.limits, criterion.critical, options.seed)
+        end = danger(verdicts, people.unsafe, criterion.scale, options.limits, criterion.critical, options.seed, share)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
     facts = _facts(criterion.scale, pairs, people, figures)
     if facts.absent[0]:
-        facts = facts._replace(passed=_passed(shared, rated, criterion.scale))
+        facts = facts._replace(passed=_passed(shared, rated, criterion.scale, level))
     facts = facts._replace(danger=end)
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
@@ -227,6 +244,7 @@ def _card(
         falling=criterion.scale.falling, clusters=pairs.clusters, effective_clusters=figures.clusters,
         systems=[name for name in systems if name], widths=figures.widths, bias_parts=figures.bias_parts, by_system=[],
         by_category=[], contested=[], contested_count=0, corrected=[], danger=end, drawn=criterion.drawn,
+        look_until=options.look_until,
     )  # fmt: skip
     if options.brief:
         return card
@@ -345,7 +363,9 @@ def _facts(scale: ValueScale, pairs: RatingPairs, people: PeopleBeside, figures:
     )
 
 
-def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> tuple[Bound, Bound | None] | None:
+def _passed(
+    judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale, level: float
+) -> tuple[Bound, Bound | None] | None:
     """Return agreement and bias if every absent verdict were the best level: what a refusal lets pass.
 
     None for classes, of which none is the best.
@@ -356,7 +376,7 @@ def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) ->
     absent = rated.select("subject").unique().join(known, on="subject", how="anti")
     filled = pl.concat([known, absent.with_columns(number=pl.lit(scale.best))])
     names = (within(scale), "bias")
-    agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
+    agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names, level).__getitem__, names)
     return agreement, bias
 
 

@@ -34,6 +34,7 @@ CORRELATIONS = {
 }  # fmt: skip
 """Coefficients between -1 and 1."""
 SHARES = {"percent", "within_1", "people_top", "judge_top"}
+LEVEL = 0.95
 ALIKE = 1e-9
 """An interval that is no wider has no width: the conversations say the same."""
 _ALIKE = "all conversations, or all but one, say the same: bounded by how many may not (exact), as if these differed by the whole scale"
@@ -178,7 +179,11 @@ class LeftOut(NamedTuple):
 
 
 def leave_out(
-    parts: Sequence[RatingPairs], names: Collection[str] | None = None, *, per_system: bool = False
+    parts: Sequence[RatingPairs],
+    names: Collection[str] | None = None,
+    *,
+    per_system: bool = False,
+    level: float = LEVEL,
 ) -> list[LeftOut]:
     """Leave out one conversation at a time of each part; those that say the same are done together, and small parts in one pass.
 
@@ -186,13 +191,14 @@ def leave_out(
         parts: on one scale, each with the same number of systems.
         names: of the coefficients; all if not given.
         per_system: whether each system is looked at alone, too.
+        level: of confidence, for what unseen conversations may say.
     """
     kinds = [kinds_of(pairs.cells) for pairs in parts]
     sizes = [_sizes(pairs, kind.rows) for pairs, kind in zip(parts, kinds, strict=True)]
     blocks = (
         block
         for pairs, kind, size in zip(parts, kinds, sizes, strict=True)
-        for block in _without_each(pairs, kind.rows, effective(size.sum(axis=1), kind.counts))
+        for block in _without_each(pairs, kind.rows, unseen(effective(size.sum(axis=1), kind.counts), level))
     )
     of_all, of_each = [], []
     for joined in _passes(blocks):
@@ -216,10 +222,10 @@ def _sizes(pairs: RatingPairs, kinds: Floats | csr_array) -> Floats:
     return np.concatenate([pairs.sizes(pairs.blocks(rows)) for rows in portions(kinds)])
 
 
-def _without_each(pairs: RatingPairs, kinds: Floats | csr_array, clusters: float) -> Iterator[Floats]:
-    """Yield blocks (b, systems, m) of everything, of what is opposed in it, and of what is left without one of each kind."""
+def _without_each(pairs: RatingPairs, kinds: Floats | csr_array, share: float) -> Iterator[Floats]:
+    """Yield blocks (b, systems, m) of everything, of what is opposed in it by a share, and of what is left without one of each kind."""
     totals = pairs.whole()
-    yield np.concatenate([totals, pairs.opposed(totals, unseen(clusters))])
+    yield np.concatenate([totals, pairs.opposed(totals, share)])
     for rows in portions(kinds):
         yield totals - pairs.blocks(rows)
 
@@ -260,7 +266,7 @@ def _joined(parts: list[Values]) -> Values:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
-def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
+def bound(name: str, left_out: LeftOut, scale: ValueScale, level: float = LEVEL) -> Bound:
     """Put an estimate over all subjects together with its interval.
 
     Student's by the jackknife, whose coverage is better than percentiles'. Where all conversations say the same it has
@@ -271,10 +277,11 @@ def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
         name: of the estimate.
         left_out: the estimate over all, and without one conversation of each kind.
         scale: of the values.
+        level: of confidence.
     """
     value, opposed = map(float, left_out.of_all[name][:2])
     values, clusters = left_out.of_all[name][2:], left_out.clusters
-    spread = student(value, values, left_out.counts, correlation=name in CORRELATIONS, clusters=clusters)
+    spread = student(value, values, left_out.counts, correlation=name in CORRELATIONS, level=level, clusters=clusters)
     if spread.value is None:
         return Bound(None, note=spread.undefined)
     if spread.low is not None and spread.high is not None and spread.high - spread.low > ALIKE:
@@ -282,7 +289,7 @@ def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
     if clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
-        return Bound(value, *_mean_of_alike(name, value, unseen(clusters), scale), note=_ALIKE)
+        return Bound(value, *_mean_of_alike(name, value, unseen(clusters, level), scale), note=_ALIKE)
     return of_alike(value, values, opposed, spread.undefined)
 
 
@@ -311,9 +318,9 @@ def of_system(name: str, left_out: LeftOut, place: int, scale: ValueScale) -> Bo
     return Bound(value, spread.low, spread.high).clipped(*_ends(name, scale))
 
 
-def unseen(clusters: float) -> float:
+def unseen(clusters: float, level: float = LEVEL) -> float:
     """Return the share of conversations that may differ where none of so many did: the exact upper bound."""
-    return clopper_pearson(0, clusters).high or 1.0
+    return clopper_pearson(0, clusters, level).high or 1.0
 
 
 def _ends(name: str, scale: ValueScale) -> tuple[float, float]:
@@ -334,18 +341,20 @@ def _mean_of_alike(name: str, value: float, share: float, scale: ValueScale) -> 
     return value + share * (low - value), value + share * (high - value)
 
 
-def estimate(pairs: RatingPairs, names: Collection[str] | None = None) -> dict[str, Bound]:
+def estimate(pairs: RatingPairs, names: Collection[str] | None = None, level: float = LEVEL) -> dict[str, Bound]:
     """Estimate the coefficients for single subjects, all or some by name, with intervals over conversations."""
-    return estimate_each([pairs], names)[0]
+    return estimate_each([pairs], names, level)[0]
 
 
-def estimate_each(parts: Sequence[RatingPairs], names: Collection[str] | None = None) -> list[dict[str, Bound]]:
+def estimate_each(
+    parts: Sequence[RatingPairs], names: Collection[str] | None = None, level: float = LEVEL
+) -> list[dict[str, Bound]]:
     """Estimate the same of several parts on one scale, each with the same number of systems."""
-    return [_bounds(left_out, parts[0].scale) for left_out in leave_out(parts, names)] if parts else []
+    return [_bounds(part, parts[0].scale, level) for part in (leave_out(parts, names, level=level) if parts else [])]
 
 
-def _bounds(left_out: LeftOut, scale: ValueScale) -> dict[str, Bound]:
-    return {name: bound(name, left_out, scale) for name in left_out.of_all}
+def _bounds(left_out: LeftOut, scale: ValueScale, level: float) -> dict[str, Bound]:
+    return {name: bound(name, left_out, scale, level) for name in left_out.of_all}
 
 
 class Numbers(NamedTuple):
@@ -362,16 +371,17 @@ class Numbers(NamedTuple):
     leave_one_out: list[float | None]
 
 
-def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
+def card_numbers(pairs: RatingPairs, resamples: int, seed: int, level: float = LEVEL) -> Numbers:
     """Compute everything that a card shows of paired values.
 
     Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
-    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both.
+    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both. `level` is that of
+    coefficients for single subjects of all systems.
     """
     tables = pairs.whole()
     resampled = resample(pairs, resamples, seed)
-    [left_out] = leave_out([pairs], per_system=pairs.systems > 1)
-    bounds = _bounds(left_out, pairs.scale)
+    [left_out] = leave_out([pairs], per_system=pairs.systems > 1, level=level)
+    bounds = _bounds(left_out, pairs.scale, level)
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
     several_systems = pairs.systems > 1

@@ -11,6 +11,8 @@ from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.left_out import people_within
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -152,6 +154,21 @@ class PeopleBeside(NamedTuple):
         """How many independent people rated a subject that another rated, too; 1 where nobody did."""
         own = self.first.filter(pl.col("rater").is_in(self.independents))
         return max(1, own.filter(pl.len().over("subject") > 1)["rater"].n_unique())
+
+    def share_of(self, planned: int) -> float | None:
+        """Return which share of the planned replies two of them have rated, where any two did; None of no plan, or no reply.
+
+        Raises:
+            UsageError: they rated more than was planned.
+        """
+        total = self.rated["subject"].n_unique()
+        if total > planned > 0:
+            raise UsageError(
+                f"--look-until {planned}: people have rated {count(total)} replies, and bounds hold at all looks only up to the number that was set before the first"
+            )
+        own = self.first.filter(pl.col("rater").is_in(self.independents))
+        rated = own.filter(pl.len().over("subject") > 1)["subject"].n_unique() or total
+        return rated / planned if planned and rated else None
 
     def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
         """Return a judge's rows on the subjects that people were given."""

@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis.reliability.card import BesideClinician, Bound, WorstReplies
 from mindgauge.analysis.reliability.coefficients import of_blocks, within
 from mindgauge.analysis.reliability.pairs import pair
-from mindgauge.stats.left_out import exchanged, left_out
+from mindgauge.stats.left_out import LEVEL, exchanged, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +28,14 @@ class PeopleCalls(NamedTuple):
     """What each of P independent people calls S subjects, 1 or 0, NaN where a person did not rate one.
 
     `unsafe` has shape (S, P); `worst` the same of the worst level, None where there is none. `cluster` and `weight` have
-    shape (S,): a subject counts for as many as it stands for.
+    shape (S,): a subject counts for as many as it stands for. Each bound beside a clinician holds with `level`.
     """
 
     unsafe: Floats
     worst: Floats | None
     cluster: Codes
     weight: Floats
+    level: float = LEVEL
 
     @property
     def people(self) -> int:
@@ -59,7 +60,7 @@ class PeopleCalls(NamedTuple):
     def _beside(self, calls: Floats, called: Floats, rows: Mask, margin: float) -> BesideClinician | None:
         if self.people < 2:
             return None
-        found = left_out(calls[rows], called[rows], self.cluster[rows], margin, self.weight[rows])
+        found = left_out(calls[rows], called[rows], self.cluster[rows], margin, self.weight[rows], self.level)
         difference = Bound(*found.difference)
         return BesideClinician(
             found.rater, found.person, difference, found.n, found.clusters, found.absent, found.spare

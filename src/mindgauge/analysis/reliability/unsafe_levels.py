@@ -21,7 +21,7 @@ from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import percent, plural
-from mindgauge.stats import sampling
+from mindgauge.stats import looks, sampling
 from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson
@@ -151,6 +151,7 @@ class UnsafeRule(NamedTuple):
 # The dangerous end: of the replies that people call unsafe, how many does a judge find, and what does it let pass?
 
 
+LEVEL = 0.95
 HALF = 0.5
 """Of what one person puts at the worst level, a judge that surely puts less than that there does not use it."""
 _PLACE = ("cluster", "category", "system", "language", "stock")
@@ -225,13 +226,15 @@ class _CountedSubjects(NamedTuple):
 
     cluster: NDArray[Any]
     drawn: DrawnSample | None
+    level: float
+    """Of confidence."""
 
     def share(self, event: Mask, among: Mask) -> Share:
         """Return the share of some subjects with an event, weighted where they were drawn."""
         event = event & among
         if self.drawn is not None and among.any():
-            return _weighted(np.where(among, event, np.nan), self.drawn, int(event.sum()), int(among.sum()))
-        return _exact(self.cluster[among], np.ones(int(among.sum())), event[among])
+            return _weighted(np.where(among, event, np.nan), self.drawn, int(event.sum()), int(among.sum()), self.level)
+        return _exact(self.cluster[among], np.ones(int(among.sum())), event[among], self.level)
 
 
 def danger(
@@ -241,6 +244,7 @@ def danger(
     limits: ReliabilityRule,
     critical: Sequence[str] = (),
     seed: int = 0,
+    share_of_plan: float | None = None,
 ) -> Danger | None:
     """Put a judge's verdicts beside what people call unsafe; None where the scale has no unsafe values.
 
@@ -251,10 +255,12 @@ def danger(
         limits: of the rule: the margin to a left-out clinician.
         critical: categories that are looked at alone, too.
         seed: of what is drawn.
+        share_of_plan: that people have rated so far, where bounds are to hold at all looks until all of it is; see `looks`.
     """
     if scale.unsafe is None or people is None:
         return None
-    worst, subjects, calls = scale.unsafe.worst(scale), people.subjects, people.calls
+    worst, subjects, level = scale.unsafe.worst(scale), people.subjects, looks.level(LEVEL, share_of_plan)
+    calls = people.calls._replace(level=(1 + looks.level(2 * people.calls.level - 1, share_of_plan)) / 2)
     given = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
     unsafe_to_people = subjects["unsafe"].to_numpy()
     unsafe, to_any, lowest = (subjects[name].to_numpy() & given for name in ("unsafe", "unsafe_to_any", "lowest"))
@@ -263,7 +269,7 @@ def danger(
     detected, passed = order.among(place), present & ~order.among(place)
     verdict, everything = np.where(present, detected, np.nan), np.ones(len(place), dtype=bool)
     weighted = drawn.is_drawn(subjects)
-    share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
+    share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None, level).share
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)
@@ -307,6 +313,7 @@ def danger(
         weighted=WEIGHTED if weighted else "",
         slices=looked_at,
         unseen=slices.unseen(looked_at),
+        level=level,
     )
 
 
@@ -354,18 +361,18 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     return _exact(pairs["cluster"].to_numpy(), n, events)
 
 
-def _weighted(happened: Floats, sample: DrawnSample, events: int, n: int) -> Share:
+def _weighted(happened: Floats, sample: DrawnSample, events: int, n: int, level: float = LEVEL) -> Share:
     """Return the weighted share of subjects, each drawn with its probability, of which something `happened` (NaN: does not count)."""
-    value, low, high, note = sampling.share(happened, sample)
+    value, low, high, note = sampling.share(happened, sample, level=level)
     conversations = sample.rows(np.isfinite(happened)).effective
     return Share(value, low, high, events=events, n=n, conversations=conversations, note=note, weighted=True)
 
 
-def _exact(cluster: NDArray[Any], n: Floats, events: NDArray[Any]) -> Share:
+def _exact(cluster: NDArray[Any], n: Floats, events: NDArray[Any], level: float = LEVEL) -> Share:
     """Return a share with exact bounds from events and n by subject, and the clusters of these."""
     total, happened = int(n.sum()), int(events.sum())
     if not total:
         return Share(None, note="there are none")
     conversations = effective(np.bincount(dense(cluster)[1], n).astype(float))
-    value, low, high, _ = clopper_pearson(happened / total * conversations, conversations)
+    value, low, high, _ = clopper_pearson(happened / total * conversations, conversations, level)
     return Share(value, low, high, events=happened, n=total, conversations=conversations)

@@ -142,7 +142,7 @@ def annotate_status(folder: str | Path) -> ProjectStatus:
             batches=[_batch(a, batch, tallies, names) for batch in batches],
             people=_people(a, people),
             in_run=flowed.batches,
-            notes=[note for note in (a.elsewhere, flowed.note) if note],
+            notes=[note for note in (a.elsewhere, flowed.note, _peeking(path, batches)) if note],
         )
 
 
@@ -196,6 +196,17 @@ def _people(a: Annotation, people: list[Person]) -> list[PersonStatus]:
         )
         for person in people
     ]
+
+
+def _peeking(folder: Path, batches: list[Batch]) -> str:
+    """Say what looking after each batch does to a figure; empty before the first batch is closed, and after the last."""
+    numbered = [batch for batch in batches if batch.number]
+    if len({batch.phase is Phase.CLOSED for batch in numbered}) < 2:
+        return ""
+    return (
+        "labelling goes on: whoever looks after each batch, and stops when a figure is good, sees a good one by chance more often "
+        f"than a single look does. For a judge's card: `mindgauge reliability {folder} --look-until {sum(batch.items for batch in numbered)}`"
+    )
 
 
 def _next(folder: Path, batches: list[Batch], tallies: list[Progress], people: list[Person]) -> str:
