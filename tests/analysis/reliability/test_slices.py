@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.analysis.reliability.card import GOOD, MODERATE
+from mindgauge.analysis.reliability.card import GOOD
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.analysis.reliability.slices import objection
@@ -128,7 +128,7 @@ def test_ratings_in_several_files_know_what_the_files_say(tmp_path: Path) -> Non
     assert {"turn", "source"} < {*ratings.attributes.columns}
     assert ratings.attributes["subject"].is_unique().all()
     [card] = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE), resamples=10)).cards
-    assert card.verdict == MODERATE
+    assert any("source" in reason for reason in card.reasons)
 
 
 def words_of(table: pl.DataFrame) -> Sequence[str]:

@@ -240,7 +240,7 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
         yield MODERATE, worse
     for category, share in danger.critical.items():
         end = danger.critical_end.get(category)
-        if end is not None and not reachable:
+        if end is not None:
             yield _beside(end, "unsafe", rule.left_out, MODERATE, f" in the critical category {category}")
         else:
             yield _found(
