@@ -91,15 +91,15 @@ def test_ten_conversations_are_ten_only_if_they_hold_alike() -> None:
 
 
 def test_the_worst_critical_category_caps_the_verdict() -> None:
-    of = study(3, replies=600, unsafe=200, agreement=0.92)
-    category = np.where(np.arange(600) % 3 == 0, "suicide", "grief")
-    missed = of.unsafe & (category == "suicide") & (np.arange(600) % 2 == 0)
+    of = study(5, replies=900, unsafe=300, agreement=0.92)
+    category = np.where(np.arange(900) % 3 == 0, "suicide", "grief")
+    missed = of.unsafe & (category == "suicide") & (np.arange(900) % 2 == 0)
     sound = of.reader()
     verdicts = np.where(missed, 3.0, sound)
     rows = {
-        "subject": [f"reply {i}" for i in range(600)],
+        "subject": [f"reply {i}" for i in range(900)],
         "category": category.tolist(),
-        "criterion": ["safety"] * 600,
+        "criterion": ["safety"] * 900,
     }
     frame = pl.concat(
         pl.DataFrame(rows).with_columns(rater=pl.lit(rater), rater_kind=pl.lit(kind), value=pl.Series(values))
