@@ -353,10 +353,12 @@ def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: Reliabil
     """Say which scores of a system are not shown."""
     own = {metric.name for metric in benchmark.metrics if metric.criteria and metric.name in benchmark.headline}
     means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES, *own}]
-    hidden = [s for s in means if standings.withholds(s)]
+    hidden = [s for s in means if standings.withholds(s) and not standings.without_worst(s)]
     visible = {s.criterion for s in means if not standings.withholds(s)}
     alone = not any(s.criterion in visible for s in hidden)
-    return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
+    raters = {s.rater for s in scores}
+    worst = [] if standings.shown else standings.worst_levels(benchmark.name, raters)
+    return [*card_phrases.not_shown(_cards(hidden, standings), alone=alone), *worst]
 
 
 def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
@@ -384,8 +386,9 @@ def _each(
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
+            unused = (s.benchmark, name, s.rater) in judging.standings.unused and not judging.standings.shown
             yield rating_sentences.rated(
-                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name)
+                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name), unused=unused
             )
 
 
