@@ -29,20 +29,22 @@ if TYPE_CHECKING:
     """Benchmark, criterion and judge."""
 
 
-def rests(metric: Metric, criterion: Criterion) -> bool:
+def rests(metric: Metric, criterion: Criterion, tags: Iterable[str] = ()) -> bool:
     """Say whether a metric looks at the worst level against all others, so that it says nothing where that is not used.
 
-    So does a share of it, or of all levels but it; and, where there are two levels, whatever is made of them.
+    So does a share of it, or of all levels but it; and, where there are two levels, whatever is made of them. What depends on
+    `tags` of the samples, too, is about more.
     """
     if criterion.scale is Scale.NOMINAL or not (metric.item_score or metric.waits) or metric.of_status:
         return False
     q = len(criterion.values)
     if q == 2:
         return True
-    if not metric.exact or metric.fold is not None or metric.tags:
+    if not metric.exact or metric.fold is not None:
         return False
     code, nothing = np.arange(q), np.full(q, -1)
-    worth = metric.worth(RatingTable(criterion.values, code, nothing, code, code, np.full(q, "ok")))
+    untagged = {tag: np.full(q, "", dtype=object) for tag in tags}
+    worth = metric.worth(RatingTable(criterion.values, code, nothing, code, code, np.full(q, "ok"), tags=untagged))
     worst = criterion.values.index(criterion.worst_first[0])
     others = np.delete(worth, worst) if len(worth) == q else np.zeros(0)
     return bool(len(others) and (others == others[0]).all() and worth[worst] == 1 - others[0])
@@ -51,14 +53,15 @@ def rests(metric: Metric, criterion: Criterion) -> bool:
 def metrics(benchmark: Benchmark, name: str) -> set[str]:
     """Return the names of the metrics of a criterion that rest on its worst level."""
     question = scoring_views.find(benchmark, name, "model")
-    return {m.name for m in question.metrics if rests(m, question.criterion)} if question is not None else set()
+    if question is None:
+        return set()
+    return {m.name for m in question.metrics if rests(m, question.criterion, question.benchmark.metric_tags)}
 
 
 def instead(benchmark: Benchmark, name: str) -> str:
     """Return a metric that counts more than the worst level of a criterion, or its mean; empty where there is none."""
-    question = scoring_views.find(benchmark, name, "model")
-    able = [m for m in question.metrics if m.item_score and not m.of_status] if question is not None else []
-    able = [m for m in able if question is not None and not rests(m, question.criterion)]
+    question, resting = scoring_views.find(benchmark, name, "model"), metrics(benchmark, name)
+    able = [m for m in question.metrics if m.item_score and m.name not in resting] if question is not None else []
     shares = [m.name for m in able if m.exact and m.better == "lower"]
     return next(iter([*shares, *(m.name for m in able if m.of_level)]), "")
 

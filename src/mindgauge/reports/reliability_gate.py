@@ -158,9 +158,17 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
 def _without_worst(
     gate: ReliabilityGate, benchmarks: Sequence[Benchmark], entry: dict[tuple[str, str, str], str]
 ) -> ReliabilityGate:
-    """Return a gate that knows which judges do not use the worst level, and which metrics rest on it."""
+    """Return a gate that knows which judges do not use the worst level, and which metrics rest on it.
+
+    Of judges of which no score may be shown, this is not said, too.
+    """
     cards = {place: entry_.card for place, entry_ in gate.cards.items()}
-    unused = {place: reason for b in benchmarks for place, reason in worst_level.unused(b, cards, entry).items()}
+    unused = {
+        place: reason
+        for b in benchmarks
+        for place, reason in worst_level.unused(b, cards, entry).items()
+        if not (place in gate.cards and gate.cards[place].limited)
+    }
     at_worst = {
         (b.name, name): (frame.criteria(b)[name].worst_first[0], worst_level.metrics(b, name))
         for b in benchmarks
