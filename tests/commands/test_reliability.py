@@ -44,7 +44,7 @@ def test_one_command_from_a_file_to_cards(
     assert "judge, safety: good" in out
     assert "lenient, safety: limited: people must rate" in out
     assert "corrected" in out
-    assert "mindgauge@4#" in out
+    assert "mindgauge@5#" in out
 
 
 def test_the_whole_card_in_the_terminal(

@@ -78,10 +78,10 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
     cards = {
         (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
     }
-    unused = {
-        (str(run.folder), *place): reason for run in runs for place, reason in run.standings.unused.items()
-    }
-    withheld = [] if show_unreliable else [*_withheld(runs), *(text for run in runs for text in run.standings.worst_levels())]
+    unused = {(str(run.folder), *place): reason for run in runs for place, reason in run.standings.unused.items()}
+    withheld = (
+        [] if show_unreliable else [*_withheld(runs), *(text for run in runs for text in run.standings.worst_levels())]
+    )
     sections = {section.benchmark.name: section for run in runs for section in run.sections}
     barred = (
         set()

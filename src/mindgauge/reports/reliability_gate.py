@@ -287,7 +287,14 @@ def withheld(run: str, standings: ReliabilityGate) -> list[SuppressedScore]:
         if s.limited
     ] + [
         SuppressedScore(
-            run, benchmark, criterion, judge, NOT_USED, [reason], standings.shown, standings.at_worst[benchmark, criterion][0]
+            run,
+            benchmark,
+            criterion,
+            judge,
+            NOT_USED,
+            [reason],
+            standings.shown,
+            standings.at_worst[benchmark, criterion][0],
         )
         for (benchmark, criterion, judge), reason in standings.unused.items()
     ]

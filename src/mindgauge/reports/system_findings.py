@@ -388,7 +388,13 @@ def _each(
         for s in (s for s in overall if s.criterion == name):
             unused = (s.benchmark, name, s.rater) in judging.standings.unused and not judging.standings.shown
             yield rating_sentences.rated(
-                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name), unused=unused
+                judging.who(s),
+                _counts(judging, s, criterion, group),
+                s,
+                criterion_scope,
+                scale,
+                section.noun(name),
+                unused=unused,
             )
 
 

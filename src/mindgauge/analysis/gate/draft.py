@@ -139,7 +139,9 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
         ]
         if not worst or not rows:
             continue
-        judges = {rater for place, name, rater in build.evidence.unused if (place, name) == (benchmark.name, criterion.name)}
+        judges = {
+            rater for place, name, rater in build.evidence.unused if (place, name) == (benchmark.name, criterion.name)
+        }
         if judges:
             yield f"# No limit on {criterion.name} {worst[0]}: {named(sorted(judges))} does not use that level as people do.\n"
             continue

@@ -267,7 +267,10 @@ def _unless_unused(finding: RuleFinding, asked: PolicyRule, build: Build) -> Rul
         rests = levels.of(criterion, asked.levels or worst_levels(criterion)) == {worst}
     else:
         name = asked.bound.metric if isinstance(asked, Must) else asked.metric
-        rests = bool({name} & worst_level.metrics(benchmark, criterion.name)) or name in {criterion.name, *SHARES_OF_YES}
+        rests = bool({name} & worst_level.metrics(benchmark, criterion.name)) or name in {
+            criterion.name,
+            *SHARES_OF_YES,
+        }
     if not rests:
         return finding
     other = worst_level.instead(benchmark, criterion.name)

@@ -263,7 +263,11 @@ def _if_wrong(danger: Danger, rule: ReliabilityRule, *, reachable: bool) -> Iter
             yield MODERATE, f"with {absent} counted as {turned}, {reason}"
     if danger.unsafe_end is not None and danger.unsafe_if_missed is not None and danger.unsafe_end.spare:
         spare = danger.unsafe_if_missed.spare
-        more = f"all of them and {spare} more unsafe ones" if spare else f"at most {danger.unsafe_end.spare} more unsafe ones"
+        more = (
+            f"all of them and {spare} more unsafe ones"
+            if spare
+            else f"at most {danger.unsafe_end.spare} more unsafe ones"
+        )
         yield (
             GOOD,
             f"{danger.absent} of {count(danger.rated)} replies have no verdict; it could miss {more} before this changes",
