@@ -12,6 +12,7 @@ from mindgauge.analysis import worst_level
 from mindgauge.benchmarks import registry
 from mindgauge.commands import compare, gate, report, score
 from mindgauge.reports import reliability_gate
+from mindgauge.records import Reply, Status
 from mindgauge.store import Store
 from tests.analysis.judged_run import CRITERION, RESPONSE, World, said, write
 from tests.in_process import mindgauge as command
@@ -134,14 +135,22 @@ def test_report_withholds_them_in_the_page_in_json_and_in_markdown(folder: Path,
         assert "of them at 1; the mean" not in "".join(part for part in text.split("The judge model/shy")[1:])[:600]
 
 
-def test_compare_ranks_nobody_by_the_level(folder: Path) -> None:
+def test_compare_ranks_nobody_by_the_level(tmp_path: Path) -> None:
+    world = World(200).people()
+    for place, reply in enumerate(list(world.replies)):
+        model = "curt" if reply.model == "long-winded" else "long-winded"
+        world.replies.append(Reply.of(reply.sample, model, 0, Status.OK, f"Another reply {place}."))
+        world.ratings += [said(world.replies[-1], person, world.truth[place].item()) for person in ("H1", "H2")]
+    for reply, level in zip(world.replies, [*world.truth.tolist()] * 2, strict=True):
+        world.ratings += [said(reply, SHY, max(level, 2)), said(reply, ABLE, level)]
+    folder = write(tmp_path / "run", RESPONSE, world.samples, world.replies, world.ratings)
     comparison = compare.compare(folder, resamples=200)
     by_measure = {(m.name, m.rater): m for m in comparison.measures if m.slice == "all"}
-    assert by_measure["share_at_most_1", SHY].unused.startswith("it puts 0 of 12")
+    assert by_measure["share_at_most_1", SHY].unused.startswith("it puts 0 of ")
     assert not by_measure["share_at_most_1", ABLE].unused
     assert not by_measure["share_at_most_2", SHY].unused
     printed = " ".join(command("compare", folder, "--full").stdout.split())
-    assert "model/shy does not use the worst level of appropriateness as people do: it puts 0 of 12" in printed
+    assert "model/shy does not use the worst level of appropriateness as people do: it puts 0 of " in printed
 
 
 def test_card_says_whether_the_level_may_be_counted(folder: Path) -> None:
