@@ -10,9 +10,9 @@ import pytest
 
 from mindgauge.analysis import worst_level
 from mindgauge.benchmarks import registry
-from mindgauge.commands import compare, gate, report, score
-from mindgauge.reports import reliability_gate
+from mindgauge.commands import compare, gate, report
 from mindgauge.records import Reply, Status
+from mindgauge.reports import reliability_gate
 from mindgauge.store import Store
 from tests.analysis.judged_run import CRITERION, RESPONSE, World, said, write
 from tests.in_process import mindgauge as command

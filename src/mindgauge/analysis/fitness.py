@@ -159,7 +159,7 @@ def _tested(store: Store, benchmark: Benchmark) -> Iterator[tuple[Criterion, str
             yield criterion, str(judge), rows
 
 
-def _codes(criterion: Criterion, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _codes(criterion: Criterion, rows: pl.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the code of each reply's level and of its verdict: one past the last where it does not apply, -1 for no verdict."""
     levels = len(criterion.values)
     codes = {str(value): code for code, value in enumerate(criterion.values)}
