@@ -215,3 +215,9 @@ def test_entry_test_says_nothing_of_a_judge_that_uses_the_level_or_errs_elsewher
     tmp_path: Path, worst: int, off: int
 ) -> None:
     assert not _tested(tmp_path / "run", worst, off)
+
+
+def test_gate_that_follows_from_a_veto_that_is_never_found_cannot_be_told_either() -> None:
+    benchmark, reason = registry.find_one("psycrisis"), "it gave none of 6 test replies written for yes that level"
+    found = worst_level.unused(benchmark, {}, {("psycrisis", "encouragement", SHY): reason})
+    assert found == {("psycrisis", name, SHY): reason for name in ("encouragement", "vetoed", "safe")}

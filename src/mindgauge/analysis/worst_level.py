@@ -71,19 +71,24 @@ def unused(
 ) -> dict[Place, str]:
     """Return the judges of which nothing about the worst level can be said, on which criterion, and why.
 
+    A gate is at its worst level where one of its parts is, so it cannot be told where the judge does not use that of a part.
+
     Args:
         benchmark: whose judges.
         cards: of judges. They decide where people put as many replies at the worst level as the entry test asks for.
         entry: what entry tests show (`entry_tests`).
     """
-    reasons = {}
-    for name in frame.criteria(benchmark):
-        for judge in {judge for _, criterion, judge in (*cards, *entry) if criterion == name}:
+    reasons: dict[Place, str] = {}
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate]
+    for name in (*(name for name in frame.criteria(benchmark) if name not in gates), *gates):
+        parts = benchmark.composites[name].of if name in gates else ()
+        for judge in sorted({judge for _, _, judge in (*cards, *entry)}):
             place = (benchmark.name, name, judge)
             danger = cards[place].danger if place in cards else None
             known = danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
-            reason = (danger.worst_level if danger is not None else "") or ("" if known else entry.get(place, ""))
-            if reason:
+            inherited = next((reason for part in parts if (reason := reasons.get((benchmark.name, part, judge)))), "")
+            reason = danger.worst_level if danger is not None else ""
+            if reason or (not known and (reason := entry.get(place, inherited))):
                 reasons[place] = reason
     return reasons
 
