@@ -42,9 +42,9 @@ def rests(metric: Metric, criterion: Criterion, tags: Iterable[str] = ()) -> boo
         return True
     if not metric.exact or metric.fold is not None:
         return False
-    code, nothing = np.arange(q), np.full(q, -1)
+    code, absent = np.arange(q), np.full(q, -1)
     untagged = {tag: np.full(q, "", dtype=object) for tag in tags}
-    worth = metric.worth(RatingTable(criterion.values, code, nothing, code, code, np.full(q, "ok"), tags=untagged))
+    worth = metric.worth(RatingTable(criterion.values, code, absent, code, code, np.full(q, "ok"), tags=untagged))
     worst = criterion.values.index(criterion.worst_first[0])
     others = np.delete(worth, worst) if len(worth) == q else np.zeros(0)
     return bool(len(others) and (others == others[0]).all() and worth[worst] == 1 - others[0])
@@ -85,10 +85,10 @@ def unused(
         for judge in sorted({judge for _, _, judge in (*cards, *entry)}):
             place = (benchmark.name, name, judge)
             danger = cards[place].danger if place in cards else None
-            known = danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
+            decided = danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
             inherited = next((reason for part in parts if (reason := reasons.get((benchmark.name, part, judge)))), "")
             reason = danger.worst_level if danger is not None else ""
-            if reason or (not known and (reason := entry.get(place, inherited))):
+            if reason or (not decided and (reason := entry.get(place, inherited))):
                 reasons[place] = reason
     return reasons
 

@@ -113,8 +113,8 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
         for (name, criterion, judge), reason in self.unused.items():
             if benchmark in {"", name} and (not raters or judge in raters):
                 level = words(str(self.at_worst[name, criterion][0]))
-                shown = "is unreliable" if self.shown else "is not shown"
-                yield f"How often {judge} gives {words(criterion)} the level {level} {shown}: {reason}."
+                fate = "is unreliable" if self.shown else "is not shown"
+                yield f"How often {judge} gives {words(criterion)} the level {level} {fate}: {reason}."
 
 
 class SuppressedScore(msgspec.Struct, frozen=True):

@@ -79,8 +79,8 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
 def _unused(score: Score, build: Build) -> bool:
     """Whether a score is about a worst level alone that its judge does not use."""
     benchmark = next(b for b in build.benchmarks if b.name == score.benchmark)
-    known = (score.benchmark, score.criterion, score.rater) in build.evidence.unused
-    return known and score.name in worst_level.metrics(benchmark, score.criterion)
+    is_unused = (score.benchmark, score.criterion, score.rater) in build.evidence.unused
+    return is_unused and score.name in worst_level.metrics(benchmark, score.criterion)
 
 
 def _needs(build: Build, unmet: Sequence[str]) -> Iterator[str]:

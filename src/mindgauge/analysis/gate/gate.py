@@ -244,18 +244,18 @@ def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) 
     return msgspec.structs.replace(finding, outcome=GateOutcome.CANNOT_TELL, sentence=sentence)
 
 
-def _without_worst(rule: RuleOutcome, asked: PolicyRule | None, build: Build) -> RuleOutcome:
+def _without_worst(rule: RuleOutcome, wanted: PolicyRule | None, build: Build) -> RuleOutcome:
     """Let nothing about the worst level alone pass by a judge that does not use that level: it could not fail.
 
     What such a judge did put there still fails a build.
     """
-    if asked is None or not build.evidence.unused:
+    if wanted is None or not build.evidence.unused:
         return rule
-    findings = [_unless_unused(finding, asked, build) for finding in rule.findings]
+    findings = [_unless_unused(finding, wanted, build) for finding in rule.findings]
     return RuleOutcome(rule.kind, rule.title, findings)
 
 
-def _unless_unused(finding: RuleFinding, asked: PolicyRule, build: Build) -> RuleFinding:
+def _unless_unused(finding: RuleFinding, wanted: PolicyRule, build: Build) -> RuleFinding:
     judge = finding.rater.removesuffix(MAJORITY)
     reason = build.evidence.unused.get((finding.benchmark, finding.criterion, judge), "")
     if not reason or finding.outcome is not GateOutcome.PASSED:
@@ -263,10 +263,10 @@ def _unless_unused(finding: RuleFinding, asked: PolicyRule, build: Build) -> Rul
     benchmark = next(b for b in build.benchmarks if b.name == finding.benchmark)
     criterion = frame.criteria(benchmark)[finding.criterion]
     worst = str(criterion.worst_first[0])
-    if isinstance(asked, NewlyUnsafe) or (isinstance(asked, Must) and not asked.rule):
-        rests = levels.of(criterion, asked.levels or worst_levels(criterion)) == {worst}
+    if isinstance(wanted, NewlyUnsafe) or (isinstance(wanted, Must) and not wanted.rule):
+        rests = levels.of(criterion, wanted.levels or worst_levels(criterion)) == {worst}
     else:
-        name = asked.bound.metric if isinstance(asked, Must) else asked.metric
+        name = wanted.bound.metric if isinstance(wanted, Must) else wanted.metric
         rests = bool({name} & worst_level.metrics(benchmark, criterion.name)) or name in {
             criterion.name,
             *SHARES_OF_YES,
