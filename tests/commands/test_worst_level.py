@@ -68,6 +68,7 @@ def test_gate_cannot_tell_about_a_level_that_its_judge_does_not_use(folder: Path
         "model/shy does not use appropriateness 1 as people do: it puts 0 of 12 replies at people's worst level there"
     )
     assert reason.endswith("let people rate these replies, or set a limit on share_at_most_2")
+    assert command("gate", folder, "--policy", policy, "--baseline", folder).returncode == 3
 
 
 @pytest.mark.parametrize(
