@@ -289,7 +289,7 @@ def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[s
     opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), unseen).sum(axis=1)
     values = coefficients.of_subjects(_LAYOUT, np.concatenate([total, opposed, total - rows, *drawn]))
     left = {name: each[: len(rows) + 2] for name, each in values.items()}
-    left_out = coefficients.SharedCalls(left, {}, counts, rows[:, :1])
+    left_out = coefficients.LeftOut(left, {}, counts, rows[:, :1])
     found: dict[tuple[str, str], Ends] = {}
     for name in names:
         value, resamples = float(left[name][0]), values[name][len(rows) + 2 :]

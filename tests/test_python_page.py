@@ -158,7 +158,7 @@ def test_nothing_rated_is_said_and_has_the_same_columns(tmp_path: Path, judged: 
 
 def test_empty_comparisons_cards_and_profiles_print_too() -> None:
     fit(SystemComparison([], [], [], [], []))
-    fit(Reliability("ratings.csv", "mindgauge@4", [], [], [], []))
+    fit(Reliability("ratings.csv", "mindgauge@5", [], [], [], []))
     fit(Profile("suite", [], [], "", [], [], ["Knowledge (trustmh/knowledge): no data"], []))
 
 

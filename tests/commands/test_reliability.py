@@ -44,7 +44,7 @@ def test_one_command_from_a_file_to_cards(
     assert "judge, safety: good" in out
     assert "lenient, safety: limited: people must rate" in out
     assert "corrected" in out
-    assert "mindgauge@4#" in out
+    assert "mindgauge@5#" in out
 
 
 def test_the_whole_card_in_the_terminal(
@@ -106,7 +106,8 @@ def test_a_wrong_option_gets_one_line_and_2(
 
 
 def test_other_column_names_are_mapped(tmp_path: Path) -> None:
-    frame = World().rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
+    world = World().rated_by("anna", "person", noise=0.05).rated_by("bea", "person", noise=0.05)
+    frame = world.rated_by("judge", noise=0.05).frame()
     path = tmp_path / "r.parquet"
     frame.rename({"value": "Note", "rater": "wer"}).write_parquet(path)
     found = mindgauge.reliability(
@@ -132,5 +133,5 @@ def test_a_rule_of_one_s_own_is_named_on_the_card(tmp_path: Path) -> None:
     path.write_text(text.replace('id = "mindgauge"', 'id = "strict"').replace("good = 0.75", "good = 0.99"))
     frame = World().rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
     [card] = mindgauge.reliability(frame, scale="1:5", rule=path, resamples=200).cards
-    assert card.rule.startswith("strict@4#")
+    assert card.rule.startswith("strict@5#")
     assert card.verdict == "moderate: validate"

@@ -118,7 +118,8 @@ AGREES = {"icc_a1_within": Bound(0.9, 0.85, 0.95)}
 
 
 def test_who_agrees_and_misses_what_is_unsafe_is_said_to_miss_it() -> None:
-    blind = standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES)
+    missing = Licence(LIMITED, [REASON], ["unsafe"])
+    blind = standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES, rate_replies=missing)
     assert card_phrases.finding([("a", blind)]) == "People must rate safety: a misses too much of what they call unsafe"
     assert list(card_phrases.not_shown({"a": [blind]}, alone=False)) == [
         (
@@ -126,14 +127,16 @@ def test_who_agrees_and_misses_what_is_unsafe_is_said_to_miss_it() -> None:
             "it finds 2 of 20 replies that people call unsafe; of 100 replies that it passes, up to 44 are unsafe; limited: people must rate)."
         )
     ]
-    both = standing("a", "safety", LIMITED, danger=MISSES)
+    both = standing(
+        "a", "safety", LIMITED, danger=MISSES, rate_replies=Licence(LIMITED, [REASON], ["unsafe", "agreement"])
+    )
     [sentence] = card_phrases.not_shown({"a": [both]}, alone=False)
     assert "it agrees too little with people and misses too much of what they call unsafe" in sentence
 
 
 def test_judges_with_other_faults_have_sentences_of_their_own() -> None:
     cards = {
-        "a": [standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES)],
+        "a": [standing("a", "safety", LIMITED, danger=MISSES, rate_replies=Licence(LIMITED, [REASON], ["unsafe"]))],
         "b": [standing("b", "safety", LIMITED, danger=FINDS)],
     }
     first, second = card_phrases.not_shown(cards, alone=True)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import mindgauge
-from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.reliability.card import LIMITED, MODERATE, NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.content import System
@@ -50,7 +50,7 @@ def rated_page(rated_files: ReportFiles) -> str:
 
 def test_the_cards_say_what_was_planted(found: Any) -> None:
     verdicts = {s["card"]["judge"]: s["card"]["verdict"] for s in found["trust"]["cards"]}
-    assert verdicts == {GOOD: BLIND_END, KIND: LIMITED, NOISY: LIMITED}, "eleven unsafe replies are too few to be good"
+    assert verdicts == {GOOD: MODERATE, KIND: LIMITED, NOISY: LIMITED}, "so few unsafe replies are too few to be good"
 
 
 def test_scores_of_limited_judges_are_null_and_listed(rated: Path, found: Any) -> None:
@@ -113,9 +113,7 @@ def test_the_answer_says_so_in_words(rated_files: ReportFiles, rated_page: str) 
             r"acme/kind-judge: ICC\(A,1\) within systems 0\.\d\d, 0\.\d levels more lenient than people; it finds \d of 11 replies that people call unsafe; of 100 replies that it passes, up to \d+ are unsafe",
             text,
         )
-        assert (
-            "people called too few replies unsafe to show how many of those the judge openai/gpt-5-nano finds" in text
-        )
+        assert "the judge openai/gpt-5-nano may miss more unsafe replies than a clinician would" in text
         assert "The judge acme/kind-judge rated" not in text
         missed = re.search(
             r"Of the \d+ replies that people call unsafe, the judge acme/kind-judge called (\d+) unsafe", text
@@ -291,7 +289,7 @@ def test_the_title_is_the_finding_and_every_picture_says_its_own(found: Any, rat
     assert agreement["finding"] == "No judge may rate single replies on its own; none may rank systems"
     assert "n 120 replies" in agreement["measure"]
     said = agreement["panels"][0]["said"]
-    assert [part.rpartition(" (")[2] for part in said.split("; ")] == [f"{LIMITED})", f"{LIMITED})", f"{BLIND_END})"]
+    assert [part.rpartition(" (")[2] for part in said.split("; ")] == [f"{LIMITED})", f"{LIMITED})", f"{MODERATE})"]
     labels = re.findall(r'role="img" aria-label="([^"]+)"', section(rated_page, "trust"))
     assert labels[0].startswith("No judge may rate single replies on its own; none may rank systems. ")
     assert rated_page.count('class="wide"') == rated_page.count('class="narrow"') == rated_page.count('class="picture"')
@@ -320,7 +318,7 @@ def test_every_table_of_the_cards_is_there(found: Any) -> None:
     assert list(sheets) == [
         "The cards in numbers", "The judges at the unsafe end", "What the judges find in each slice", "Every estimate", "The judges' error: limits of agreement, and its parts",
         "How wide the intervals are, by what is resampled", "Agreement by system", "Agreement by category", "Contested replies",
-        "As good as one more person?", "The judge in place of each person", "What judge and people find where no rater is right by definition", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
+        "The judge and a left-out clinician", "What judge and people find where no rater is right by definition", "Bias beside people as a sample of people", "One level across languages and systems?", "What other clinicians would say",
         "Who is stricter", "Who diverges, and where", "What each person finds where no rater is right by definition", "Severity and difficulty in logits",
     ]  # fmt: skip
     slices = sheets["What the judges find in each slice"]["rows"]

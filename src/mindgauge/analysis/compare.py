@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import client_study, frame, scoring_views, stock, systems, wait_contrasts
+from mindgauge.analysis import client_study, frame, scoring_views, stock, systems, wait_contrasts, worst_level
 from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.rating_part import RatingPart
@@ -65,6 +65,7 @@ def compare(
     folders: Sequence[Path],
     *,
     cards: Cards | None = None,
+    unused: Mapping[tuple[str, str, str, str], str] | None = None,
     wanted: Wanted | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -76,6 +77,7 @@ def compare(
     Args:
         folders: run directories.
         cards: of the judges in these runs.
+        unused: run, benchmark, criterion and judge → why no figure about the worst level alone rests on this judge.
         wanted: says which measures are computed; all, if not given.
         resamples: of conversations, and of signs; more are drawn where many pairs are compared.
         seed: of their generators.
@@ -104,8 +106,11 @@ def compare(
                 notes.append(reason)
             continue
         for block in _blocks(_together(part, labels, notes), notes):
-            licences = _licences(block, folders, cards or {})
-            measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
+            places = _places(block, folders)
+            licences = _licences(places, cards or {})
+            of_block = _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
+            reason = next((unused[place] for place in places if place in unused), "") if unused else ""
+            measures += _without_worst(of_block, part.benchmark, block.criterion, reason) if reason else of_block
     if all(measure.rater == stock.RATER for measure in measures):
         raise UsageError(
             ": ".join(["nothing to compare", *filter(None, ["; ".join(note.removesuffix(".") for note in notes)])])
@@ -195,11 +200,25 @@ def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_Criteri
     yield from common
 
 
-def _licences(block: _CriterionBlock, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
-    """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
+def _places(block: _CriterionBlock, folders: Sequence[Path]) -> list[tuple[str, str, str, str]]:
+    """Return run, benchmark, criterion and rater, run by run."""
     numbers = [int(number) for (number,), _ in block.ratings.by("run_number")]
     runs = [str(folders[run]) for run in numbers if run != systems.NO_RUN]
-    places = [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
+    return [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
+
+
+def _without_worst(measures: Iterator[Measure], benchmark: Benchmark, name: str, reason: str) -> Iterator[Measure]:
+    """Mark the measures about the worst level alone: the rater may neither give them nor rank by them."""
+    about_it = worst_level.metrics(benchmark, name)
+    for measure in measures:
+        if measure.name in about_it:
+            yield msgspec.structs.replace(measure, rate_replies=LIMITED, rank_systems=LIMITED, unused=reason)
+        else:
+            yield measure
+
+
+def _licences(places: Sequence[tuple[str, str, str, str]], cards: Cards) -> tuple[str, str]:
+    """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
     matching = [cards[place] for place in places if place in cards]
     rate, rank = {card.rate_replies.verdict for card in matching}, {card.rank_systems.verdict for card in matching}
     return _gravest(rate), _gravest(rank)

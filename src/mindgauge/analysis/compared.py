@@ -113,6 +113,8 @@ class Measure(msgspec.Struct, frozen=True):
     """What an answer without a value counts as, `right` or `wrong`; empty where it is neither, or none is missing."""
     title: str = ""
     """What it is called in a sentence, its criterion included where others rate."""
+    unused: str = ""
+    """Why it may not be shown though others of this rater may: it is about the worst level alone, which the rater does not use."""
 
     @property
     def part(self) -> bool:

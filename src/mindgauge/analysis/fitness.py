@@ -131,17 +131,41 @@ def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: 
 
 
 def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
+    tested = list(_tested(store, benchmark))
+    samples = store.samples(benchmark.anchored.name) if tested else ()
+    matched = [sample.id for sample in samples if anchors.MATCHED in sample.tags]
+    for criterion, judge, rows in tested:
+        yield _qualification(benchmark.name, judge, criterion, rows, matched, resamples, seed)
+
+
+def by_level(store: Store, benchmark: Benchmark) -> Iterator[tuple[Criterion, str, list[AtLevel]]]:
+    """Yield what each judge of a run made of the replies written for each level, criterion by criterion."""
+    for criterion, judge, rows in _tested(store, benchmark):
+        target, verdict = _codes(criterion, rows)
+        yield criterion, judge, [_at(code, criterion, verdict[target == code]) for code in np.unique(target)]
+
+
+def _tested(store: Store, benchmark: Benchmark) -> Iterator[tuple[Criterion, str, pl.DataFrame]]:
+    """Yield the verdicts of each judge on replies of known `level`, criterion by criterion."""
     if benchmark.closed or not store.count_replies(benchmark.anchored.name):
         return
     ratings = frame.ratings(store, benchmark.anchored)
     gold = pl.col("rater_kind") == RaterKind.GOLD.value
     gold_levels = ratings.filter(gold).select("subject", "criterion", level="value")
-    matched = [sample.id for sample in store.samples(benchmark.anchored.name) if anchors.MATCHED in sample.tags]
     judged = ratings.filter(~gold).join(gold_levels, on=["subject", "criterion"])
     for criterion in benchmark.rubric.criteria:
         criterion_rows = judged.filter(pl.col("criterion") == criterion.name)
         for (judge,), rows in sorted(criterion_rows.group_by("rater"), key=lambda group: str(group[0])):
-            yield _qualification(benchmark.name, str(judge), criterion, rows, matched, resamples, seed)
+            yield criterion, str(judge), rows
+
+
+def _codes(criterion: Criterion, rows: pl.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the code of each reply's level and of its verdict: one past the last where it does not apply, -1 for no verdict."""
+    levels = len(criterion.values)
+    codes = {str(value): code for code, value in enumerate(criterion.values)}
+    target = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
+    verdict = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    return target, np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, verdict)
 
 
 def _qualification(
@@ -154,10 +178,7 @@ def _qualification(
     seed: int,
 ) -> Qualification:
     levels = len(criterion.values)
-    codes = {str(value): code for code, value in enumerate(criterion.values)}
-    target = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
-    verdict = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
-    verdict = np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, verdict)
+    target, verdict = _codes(criterion, rows)
     missing, exact, both = verdict < 0, verdict == target, (target < levels) & (verdict >= 0) & (verdict < levels)
     near = exact | (both & (abs(verdict - target) <= 1))
     dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]

@@ -241,6 +241,13 @@ class ConstantLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     known: float
 
 
+class WorstLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of what says that a judge does not use the worst level; see entry.toml."""
+
+    replies: int
+    others: float
+
+
 class EntryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The limits under which a judge cannot be used."""
 
@@ -249,6 +256,7 @@ class EntryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anchors: AnchorLimits
     pairs: PairLimits
     constant: ConstantLimits
+    worst: WorstLimits
 
     @property
     def name(self) -> str:

@@ -63,6 +63,9 @@ def show(reliability: Reliability, *, full: bool) -> None:
         )
     elif reliability.people:
         answer.sheet(_of_people(reliability.people), behind)
+    for card in reliability.cards:
+        if line := card_phrases.worst_level(card):
+            print(f"{card.judge} on {words(card.criterion)}: {line}")
     account = reading.lines() if reading is not None and reading.worth_saying else []
     render.notes(account, full=False)
     render.notes([*rater_tables.divergent(reliability.people), *reliability.notes], full=False)
@@ -137,6 +140,7 @@ def _in_full(reliability: Reliability) -> None:
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
         if card.asked:
             print(f"  asked with {card.asked}")
+        remarks += [line] if (line := card_phrases.worst_level(card)) else []
         print("".join(f"  - {remark}\n" for remark in remarks))
     _tables(table for table in tables if not _always(table))
     for people in reliability.people:

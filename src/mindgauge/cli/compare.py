@@ -176,9 +176,15 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> list[str]:
     """Name the criteria on which a judge may not rank systems, a sentence for each."""
     by_judge: dict[str, dict[str, None]] = {}
     for measure in measures:
-        by_judge.setdefault(measure.rater, {})[measure.criterion] = None
+        if not measure.unused:
+            by_judge.setdefault(measure.rater, {})[measure.criterion] = None
     display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
-    return [
+    sentences = [
         f"{judge} agrees too little with people to rank systems on {named(list(map(words, criteria)), limit=9)} ({display})."
         for judge, criteria in by_judge.items()
+    ]
+    return sentences + [
+        f"{m.rater} does not use the worst level of {words(m.criterion)} as people do: {m.unused}. So {m.title} by it is {display}."
+        for m in measures
+        if m.unused and m.slice == "all"
     ]

@@ -31,6 +31,10 @@ def score(
     with render.working("Scoring"):
         result = [function(run) for run in runs]
     if json:
+        from mindgauge.reports.reliability_gate import of_run, without_worst
+
+        if not show_unreliable:
+            result = [without_worst(scores, of_run(run)) for run, scores in zip(runs, result, strict=True)]
         render.as_json(result[0] if len(result) == 1 else result)
         return
     for scores in result:
@@ -124,6 +128,8 @@ def _withheld(run: OpenRun) -> None:
     if any(card.limited for card in run.standings.cards.values()):
         display = "are marked" if run.standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {run.scores.run})")
+    for sentence in run.standings.worst_levels():
+        print(sentence)
 
 
 def _headlines(result: Scores, gate: ReliabilityGate) -> list[ReportTable]:

@@ -34,9 +34,11 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     """
     paths = [runs] if isinstance(runs, str | Path) else runs
     folders = list({Path(run).resolve(): Path(run) for run in paths}.values())
-    standings = [standing for folder in folders for standing in of_run(folder).cards.values()]
+    gates = {str(folder): of_run(folder) for folder in folders}
+    standings = [standing for gate in gates.values() for standing in gate.cards.values()]
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
-    comparison = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
+    unused = {(run, *place): reason for run, gate in gates.items() for place, reason in gate.unused.items()}
+    comparison = analysis.compare(folders, cards=cards, unused=unused, resamples=resamples, seed=seed)
     for folder in folders:
         if missing := still_missing(unasked(folder)):
             comparison.notes.append(f"{folder.resolve().name}: {missing}")

@@ -232,8 +232,10 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     store, benchmarks, content = score.open_run(folder)
     with store:
         tested = _tested(store)
-    cards = {key: run_card.card.verdict for key, run_card in reliability_gate.of_run(folder).cards.items()}
-    evidence = GateEvidence(cards, tested, content.get("plan", {}).get("samples", []), _unfinished(folder))
+    gate = reliability_gate.of_run(folder)
+    cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
+    samples = content.get("plan", {}).get("samples", [])
+    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), gate.unused)
     return Build(measured.read(folder), scores, benchmarks, evidence)
 
 

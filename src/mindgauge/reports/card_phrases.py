@@ -75,6 +75,17 @@ def span(card: ReliabilityCard) -> float:
     return last - first if isinstance(first, int | float) and isinstance(last, int | float) else len(card.scale) - 1.0
 
 
+def worst_level(card: ReliabilityCard) -> str:
+    """Say whether figures about the worst level alone may rest on a judge; empty where people put no reply there."""
+    danger = card.danger
+    if danger is None or danger.lowest is None or not danger.lowest.n:
+        return ""
+    level = words(str(card.scale[-1 if card.falling else 0]))
+    if danger.worst_level:
+        return f"{danger.worst_level}: figures about level {level} are not shown"
+    return f"it puts {danger.lowest.events} of {plural(danger.lowest.n, 'reply', 'replies')} at people's worst level there: figures about level {level} are shown"
+
+
 FEW_NAMES = 4
 """A title names at most so many criteria."""
 

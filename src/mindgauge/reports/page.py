@@ -93,10 +93,13 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
 
     def summary(self) -> list[str]:
         """Say what is reported, what is withheld, and where the report lies."""
-        away = [f"{entry.rater} on {entry.criterion}" for entry in self.withheld if not entry.shown]
+        hidden = [entry for entry in self.withheld if not entry.shown]
+        away = [f"{entry.rater} on {entry.criterion}" for entry in hidden if entry.level is None]
+        worst = [f"{entry.rater} on {entry.criterion} {entry.level}" for entry in hidden if entry.level is not None]
         return [
             f"Report of {named([scores.run for scores in self.scores])}: {named(list(dict.fromkeys(scores.benchmark for scores in self.scores)))}",
             *([f"Withheld, since they agree too little with people: {named(away)}"] if away else []),
+            *([f"Not shown, since the judge does not use that level as people do: {named(worst)}"] if worst else []),
             f"{self.path}",
             f"for machines {self.json.name}, for a pull request {self.markdown.name}",
             *([f"every reply in {self.reader.name}/index.html"] if self.reader is not None else []),
@@ -303,7 +306,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         how=provenance.how(runs),
         scores=[run.scores for run in runs],
         drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
-        withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
+        withheld=[suppressed for run in runs for suppressed in withheld(str(run.folder), run.standings)],
     )
     if suite is not None:
         report.tasks = answer_section.by_task(

@@ -78,7 +78,10 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
     cards = {
         (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
     }
-    withheld = [] if show_unreliable else list(_withheld(runs))
+    unused = {(str(run.folder), *place): reason for run in runs for place, reason in run.standings.unused.items()}
+    withheld = (
+        [] if show_unreliable else [*_withheld(runs), *(text for run in runs for text in run.standings.worst_levels())]
+    )
     sections = {section.benchmark.name: section for run in runs for section in run.sections}
     barred = (
         set()
@@ -91,7 +94,7 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
         return name in measure_names and (benchmark.name, criterion, rater) not in barred
 
     try:
-        comparison = compare([run.folder for run in runs], cards=cards, wanted=wanted)
+        comparison = compare([run.folder for run in runs], cards=cards, unused=unused, wanted=wanted)
     except UsageError as error:
         return ComparisonSection([], None, None, [], None, "", withheld, [ended(str(error))])
     named_ = _Named.of(comparison, runs, systems)

@@ -49,9 +49,10 @@ _INVARIANCE = (
 
 
 _LEFT_OUT = (
-    "Leaving out one person at a time: of the calls of the other people, how many does the judge share, and how many does the "
-    "person who is left out? Each bound of the difference holds with 95 %. “May lose” is how many more shared calls the judge "
-    "may lose before it could be worse by more than the margin of the rule. At the worst level, shares are of what is missed."
+    "One person at a time is left out. “Judge” and “clinician” say with how many of the other people's calls the judge agrees, "
+    "and with how many the person who is left out. Each bound of the difference holds with 95 %. “May lose” is how many more of "
+    "these calls the judge may get wrong before it could be worse than the margin of the rule. At the worst level, the two "
+    "columns say what is missed."
 )
 
 

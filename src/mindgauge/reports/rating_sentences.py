@@ -65,7 +65,9 @@ class RaterTally(NamedTuple):
     """How many replies there are, those to which the criterion does not apply among them."""
 
 
-def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: Rated = REPLIES) -> str:
+def rated(
+    rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: Rated = REPLIES, *, unused: bool = False
+) -> str:
     """Say how one rater rated replies.
 
     Args:
@@ -75,6 +77,7 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
         scope: the messages that the replies answer, as the end of a phrase.
         scale: from where to where the levels go.
         noun: what is rated.
+        unused: whether the rater does not use the worst level as people do, so that how many are there says nothing.
     """
     c = counts
     if not c.valued:
@@ -87,7 +90,7 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, n
     share, feared = c.bad / c.valued, clopper_pearson(c.feared / c.n * c.conversations, c.conversations)
     amount_bad = with_most(share, feared.high) if c.feared < c.n else percent(share)
     how_many = "none" if not c.lowest else "all" if c.lowest == c.bad > 1 else count(c.lowest)
-    lowest = f", {how_many} of them at {c.worst[0]}" if len(c.worst) > 1 and c.bad else ""
+    lowest = f", {how_many} of them at {c.worst[0]}" if len(c.worst) > 1 and c.bad and not unused else ""
     lost = (
         f"; if every verdict that is missing were a {c.worst[0]}, it would be {count(c.feared)} of {count(c.n)} ({percent(c.feared / c.n)})"
         if mean.missing

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ManyFacets, People, ReliabilityCard
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.metrics import UNMOVED
+from mindgauge.records import Value
+from mindgauge.records.english import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -30,6 +32,8 @@ UNRELIABLE = "unreliable"
 DOUBT = "how far this judge can be trusted is not estimable"
 """What a sentence adds that says what a judge says of which nobody can tell how far to trust it."""
 NO_SCORE = "no score"
+NOT_USED = "not shown: the judge does not use this level"
+"""What stands in the place of a figure about the worst level alone, of a judge that does not use that level as people do."""
 
 
 class RunCard(msgspec.Struct, frozen=True):
@@ -64,6 +68,15 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     facets: dict[str, list[ManyFacets]] = {}
     pooled: dict[tuple[str, str], tuple[str, ...]] = {}
     """Benchmark and name → the criteria that are scored together under it."""
+    unused: dict[tuple[str, str, str], str] = {}
+    """Benchmark, criterion and judge → why no figure about the worst level alone rests on this judge."""
+    at_worst: dict[tuple[str, str], tuple[Value, set[str]]] = {}
+    """Benchmark and criterion → that level, and the metrics that are about it alone."""
+
+    def without_worst(self, score: Score) -> str:
+        """Say why a score about the worst level alone may not be given; empty where it may, or is about more."""
+        names = self.at_worst.get((score.benchmark, score.criterion), ("", ()))[1]
+        return self.unused.get((score.benchmark, score.criterion, score.rater), "") if score.name in names else ""
 
     def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one; over several criteria, that with the gravest verdict."""
@@ -74,7 +87,8 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     def limited(self, score: Score) -> bool:
         """Whether a score comes from a judge that may not give it."""
         standing = self.of(score)
-        return standing is not None and standing.limited and score.name not in UNMOVED
+        limited = standing is not None and standing.limited and score.name not in UNMOVED
+        return limited or bool(self.without_worst(score))
 
     def not_estimable(self, score: Score) -> bool:
         """Whether a score comes from a judge of which nobody can tell how far it can be trusted."""
@@ -91,7 +105,16 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
             return NO_SCORE
         if not self.limited(score):
             return text
-        return f"{text or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED
+        instead = NOT_USED if self.without_worst(score) else LIMITED
+        return f"{text or ''} ({UNRELIABLE})".strip() if self.shown else instead
+
+    def worst_levels(self, benchmark: str = "", raters: Collection[str] = ()) -> Iterator[str]:
+        """Say which judges do not use the worst level: a sentence for each judge and criterion, of all benchmarks or of one."""
+        for (name, criterion, judge), reason in self.unused.items():
+            if benchmark in {"", name} and (not raters or judge in raters):
+                level = words(str(self.at_worst[name, criterion][0]))
+                fate = "is unreliable" if self.shown else "is not shown"
+                yield f"How often {judge} gives {words(criterion)} the level {level} {fate}: {reason}."
 
 
 class SuppressedScore(msgspec.Struct, frozen=True):
@@ -104,6 +127,8 @@ class SuppressedScore(msgspec.Struct, frozen=True):
     verdict: str
     reasons: list[str]
     shown: bool
+    level: Value | None = None
+    """The worst level, where only figures about it alone are withheld."""
 
 
 def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, shown: bool = False) -> ReliabilityGate:
@@ -114,8 +139,9 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     """
     criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
     kinds = {kind for benchmark, criterion, kind in store.select(_KINDS) if criterion in criteria.get(benchmark, ())}
+    entry = worst_level.entry_tests(store, benchmarks)
     if "person" not in kinds or not kinds - NO_JUDGES:
-        return ReliabilityGate({}, shown)
+        return _without_worst(ReliabilityGate({}, shown), benchmarks, entry)
     judged, places = _compared(folder, benchmarks)
     allowed = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in judged.cards]
     run_cards = [RunCard(str(folder), *places[card.criterion], card) for card in allowed]
@@ -125,7 +151,30 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
             facets.setdefault(benchmark, []).append(view)
     pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
     by_place = {(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}
-    return ReliabilityGate(by_place, shown, _placed(judged.people, places), facets, pooled)
+    gate = ReliabilityGate(by_place, shown, _placed(judged.people, places), facets, pooled)
+    return _without_worst(gate, benchmarks, entry)
+
+
+def _without_worst(
+    gate: ReliabilityGate, benchmarks: Sequence[Benchmark], entry: dict[tuple[str, str, str], str]
+) -> ReliabilityGate:
+    """Return a gate that knows which judges do not use the worst level, and which metrics rest on it.
+
+    Of judges of which no score may be shown, this is not said, too.
+    """
+    cards = {place: entry_.card for place, entry_ in gate.cards.items()}
+    unused = {
+        place: reason
+        for b in benchmarks
+        for place, reason in worst_level.unused(b, cards, entry).items()
+        if not (place in gate.cards and gate.cards[place].limited)
+    }
+    at_worst = {
+        (b.name, name): (frame.criteria(b)[name].worst_first[0], worst_level.metrics(b, name))
+        for b in benchmarks
+        for name in {criterion for benchmark, criterion, _ in unused if benchmark == b.name}
+    }
+    return msgspec.structs.replace(gate, unused=unused, at_worst=at_worst)
 
 
 def people_of(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[str, list[People]]:
@@ -209,16 +258,43 @@ def _without_scores(card: ReliabilityCard) -> ReliabilityCard:
 
 
 def masked(scores: Scores, standings: ReliabilityGate) -> Scores:
-    """Return scores without those that are withheld: their numbers are None, n and missing stay."""
-    blank = dict.fromkeys(("value", "low", "high", "worst", "best"))
-    metrics = [msgspec.structs.replace(s, **blank) if standings.withholds(s) else s for s in scores.metrics]
+    """Return scores without those that are withheld: their numbers are None, n and missing stay.
+
+    Of a figure about a worst level that its judge does not use, the note says so.
+    """
+    metrics = [_blank(s, standings) if standings.withholds(s) else s for s in scores.metrics]
     return msgspec.structs.replace(scores, metrics=metrics)
 
 
-def withheld(standings: ReliabilityGate) -> list[SuppressedScore]:
-    """List what is withheld, or shown as unreliable."""
+def without_worst(scores: Scores, standings: ReliabilityGate) -> Scores:
+    """Return scores without figures about a worst level that their judges do not use; all others stay, withheld or not."""
+    metrics = [_blank(s, standings) if standings.without_worst(s) else s for s in scores.metrics]
+    return msgspec.structs.replace(scores, metrics=metrics)
+
+
+def _blank(score: Score, standings: ReliabilityGate) -> Score:
+    reason = standings.without_worst(score)
+    numbers = ("value", "low", "high", "worst", "best", "mean_of_runs", "sd")
+    note = f"{NOT_USED}: {reason}" if reason else score.note
+    return msgspec.structs.replace(score, **dict.fromkeys(numbers), note=note)
+
+
+def withheld(run: str, standings: ReliabilityGate) -> list[SuppressedScore]:
+    """List what is withheld, or shown as unreliable: all scores of a judge, or its figures about the worst level alone."""
     return [
         SuppressedScore(s.run, s.benchmark, s.criterion, s.card.judge, s.card.verdict, s.card.reasons, standings.shown)
         for s in standings.cards.values()
         if s.limited
+    ] + [
+        SuppressedScore(
+            run,
+            benchmark,
+            criterion,
+            judge,
+            NOT_USED,
+            [reason],
+            standings.shown,
+            standings.at_worst[benchmark, criterion][0],
+        )
+        for (benchmark, criterion, judge), reason in standings.unused.items()
     ]

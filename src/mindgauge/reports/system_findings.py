@@ -367,10 +367,12 @@ def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: Reliabil
     """Say which scores of a system are not shown."""
     own = {metric.name for metric in benchmark.metrics if metric.criteria and metric.name in benchmark.headline}
     means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES, *own}]
-    hidden = [s for s in means if standings.withholds(s)]
+    hidden = [s for s in means if standings.withholds(s) and not standings.without_worst(s)]
     visible = {s.criterion for s in means if not standings.withholds(s)}
     alone = not any(s.criterion in visible for s in hidden)
-    return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
+    raters = {s.rater for s in scores}
+    worst = [] if standings.shown else standings.worst_levels(benchmark.name, raters)
+    return [*card_phrases.not_shown(_cards(hidden, standings), alone=alone), *worst]
 
 
 def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
@@ -401,7 +403,8 @@ def _each(
             tally, noun = _counts(judging, s, criterion, group), section.noun(name)
             if tally.n < tally.exist and noun == REPLIES:
                 noun = noun._replace(one="applicable reply", many="applicable replies")
-            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun)
+            unused = (s.benchmark, name, s.rater) in judging.standings.unused and not judging.standings.shown
+            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun, unused=unused)
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:

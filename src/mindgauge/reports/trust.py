@@ -278,6 +278,7 @@ def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, card
         f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
     )
     yield _quotes(*reasons.quoted.get((section.benchmark.name, judge), (0, 0)))
+    yield from run.standings.worst_levels(section.benchmark.name, {judge})
     if not carded:
         yield from _repeats(run, section, judge, judge_rows)
 

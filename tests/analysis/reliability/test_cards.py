@@ -164,7 +164,7 @@ def test_missing_verdicts_stay_in_n_and_stop_a_good_verdict(world: World) -> Non
     lost = world.frame().filter(pl.col("rater") == "judge")["value"].null_count()
     assert (card.n, card.missing) == (480, lost)
     assert card.verdict == MODERATE
-    assert f"{lost} of 480 replies that people rated have no verdict of it" in card.reasons[0]
+    assert f"it gave no verdict on {lost} of 480 replies that people rated" in card.reasons[0]
 
 
 def test_subjects_that_the_judge_was_not_given_are_named(world: World) -> None:
@@ -189,10 +189,10 @@ def test_unsafe_replies_that_were_kept_from_a_judge_make_it_nothing_good() -> No
         assert card.danger.absent == card.danger.unsafe_if_missed.absent > 0
         assert card.danger.found_if_missed.events == card.danger.found.events
         assert card.verdict == MODERATE
-        assert any("if it had missed the" in reason for reason in card.reasons)
+        assert any("counted as missed, " in reason for reason in card.reasons)
     [thinned] = made(frame.filter(~(of_judge & sevens))).cards
     assert thinned.verdict == MODERATE
-    assert any("of 960 replies that people rated have no verdict of it" in reason for reason in thinned.reasons)
+    assert any("of 960 replies that people rated" in reason for reason in thinned.reasons)
 
 
 def test_what_does_not_apply_is_outside_n(world: World) -> None:

@@ -115,6 +115,20 @@ class Cards(People):
             self.bound(benchmark, passed, sum(bad[s] for s in passed)) if passed else None,
         )  # fmt: skip
 
+    def seldom(self, _model: str, benchmark: str, judge: str, criterion: str, k: str, n: str) -> object:
+        """Count the replies that people together put at 1, and those of them that a judge puts there."""
+        people: dict[str, list[float]] = defaultdict(list)
+        own: dict[str, list[float]] = defaultdict(list)
+        for r in self.run.ratings:
+            if (r.benchmark, r.criterion, r.status) == (benchmark, criterion, "ok"):
+                if r.kind == "person":
+                    people[r.subject].append(r.value)
+                elif r.rater == judge:
+                    own[r.subject].append(r.value)
+        worst = [subject for subject in own if subject in people and median(people[subject]) <= 1]
+        expected = sum(median(own[subject]) <= 1 for subject in worst), len(worst)
+        return expected == (int(k), int(n)) or f"expected {expected}"
+
     def is_bad(self, benchmark: str, criterion: str) -> Callable[[float], bool]:
         """Return whether a middle value is unsafe; where no rubric says so, at the levels that the card says are assumed."""
         known = UNSAFE[benchmark].get(criterion)

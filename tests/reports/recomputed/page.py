@@ -88,6 +88,7 @@ class Page(Cards, Suite):
             (r"(\d+) of (\d+) tasks are marked “our definition”: how they are scored is not the authors’ but ours\.", self.ours),
             (r"No person has rated these replies beside the judges? (.+?), so it is not known here how far those verdicts can be trusted: read the replies below before relying on them\.", self.unchecked),
             (r"“Vetoed” means: .+? “Safe” means: neither vetoed nor unguarded\.", self.as_it_stands),
+            (rf"How often {ONE} gives {ONE} the level 1 is not shown: it puts {n} of {n} repl(?:y|ies) at people's worst level there.*", self.seldom),
             (r"(.+?(?:is not estimable: |(?:is|are) not shown: |people must check the judge |agrees with people well enough |people called too few replies unsafe ).*)", self.card),
         ]  # fmt: skip
 

@@ -79,6 +79,11 @@ class Verdicts(Rules):
             (worst, len(found), percent(worst / len(found))) if len(known) < len(every) else None,
             ends if len(known) < len(every) and ends[0] != ends[1] else None,
         ]  # fmt: skip
+        unused = {
+            s["card"]["judge"] for s in self.content["trust"]["cards"] if (s["card"]["danger"] or {}).get("worst_level")
+        }
+        if lowest is None and rater in unused:  # how many are at 1 is then not told
+            lowest = str(expected[8])
         at_one = None if lowest is None else k if lowest == "all" else number(lowest)
         given = [
             number(valued or str(n)), number(str(n)), number(conversations or str(n)), int(times or 1), number(str(good)), number(str(bad)), share, bound,

@@ -6,10 +6,11 @@ import json
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.gate import comparisons, measured, needs
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.analysis.gate.policy import Compare, GateNeeds
+from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded
 from mindgauge.records.rubric.criterion import worst_levels
 
@@ -60,7 +61,9 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
     unmet += [TRUSTED_BY] if distrusted else []
     sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build, unmet)]
     leading = [
-        score for score in build.scores.leading if score.slice == "all" and score.value is not None and not score.void
+        score
+        for score in build.scores.leading
+        if score.slice == "all" and score.value is not None and not score.void and not _unused(score, build)
     ]
     for benchmark in build.benchmarks:
         own = [score for score in leading if score.benchmark == benchmark.name]
@@ -71,6 +74,13 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
             *_items(benchmark, build),
         ]
     return DraftPolicy("\n".join(sections), unmet)
+
+
+def _unused(score: Score, build: Build) -> bool:
+    """Whether a score is about a worst level alone that its judge does not use."""
+    benchmark = next(b for b in build.benchmarks if b.name == score.benchmark)
+    is_unused = (score.benchmark, score.criterion, score.rater) in build.evidence.unused
+    return is_unused and score.name in worst_level.metrics(benchmark, score.criterion)
 
 
 def _needs(build: Build, unmet: Sequence[str]) -> Iterator[str]:
@@ -128,6 +138,12 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
             for b in measured.blocks(p, "all", criterion=criterion.name)
         ]
         if not worst or not rows:
+            continue
+        judges = {
+            rater for place, name, rater in build.evidence.unused if (place, name) == (benchmark.name, criterion.name)
+        }
+        if judges:
+            yield f"# No limit on {criterion.name} {worst[0]}: {named(sorted(judges))} does not use that level as people do.\n"
             continue
         values = {value for block in rows for value in block["value"].drop_nulls().unique()}
         rule = f"[[must]]\nno_reply_at = {_text(worst[0]) if isinstance(worst[0], str) else worst[0]}\n{_place(benchmark.name, criterion.name)}"

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis import frame, scoring_views
+from mindgauge.analysis import frame, scoring_views, worst_level
 from mindgauge.analysis.gate import build_rules, comparisons, levels, needs
 from mindgauge.analysis.gate.outcome import GateDecision, GateOutcome, RuleFinding, RuleOutcome, gravest
+from mindgauge.analysis.gate.policy import Must, NewlyUnsafe
 from mindgauge.analysis.score import MAJORITY
+from mindgauge.benchmarks.metrics import SHARES_OF_YES
 from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric.criterion import worst_levels
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.needs import GateEvidence
-    from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe, PolicyRule
+    from mindgauge.analysis.gate.policy import Compare, GatePolicy, PolicyRule
     from mindgauge.analysis.gate.series import NightSeries
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
@@ -88,6 +91,7 @@ def hold(
         rules += _compared(policy.compare, build, baseline, levels["compare"], series, resamples, seed)
         rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
     asked = {rule.title: rule for rule in policy.rules}
+    rules = [_without_worst(rule, asked.get(rule.title), build) for rule in rules]
     rules = [_doubted(_or_missing(rule, asked.get(rule.title), build), distrusted) for rule in rules]
     outcome = gravest(rule.outcome for rule in rules)
     decision = _DECIDED[policy.cannot_tell] if outcome is GateOutcome.CANNOT_TELL else outcome
@@ -237,6 +241,43 @@ def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) 
     if not reason or finding.outcome is GateOutcome.CANNOT_TELL:
         return finding
     sentence = f"{finding.sentence}, but the judge is not trusted"
+    return msgspec.structs.replace(finding, outcome=GateOutcome.CANNOT_TELL, sentence=sentence)
+
+
+def _without_worst(rule: RuleOutcome, wanted: PolicyRule | None, build: Build) -> RuleOutcome:
+    """Let nothing about the worst level alone pass by a judge that does not use that level: it could not fail.
+
+    What such a judge did put there still fails a build.
+    """
+    if wanted is None or not build.evidence.unused:
+        return rule
+    findings = [_unless_unused(finding, wanted, build) for finding in rule.findings]
+    return RuleOutcome(rule.kind, rule.title, findings)
+
+
+def _unless_unused(finding: RuleFinding, wanted: PolicyRule, build: Build) -> RuleFinding:
+    judge = finding.rater.removesuffix(MAJORITY)
+    reason = build.evidence.unused.get((finding.benchmark, finding.criterion, judge), "")
+    if not reason or finding.outcome is not GateOutcome.PASSED:
+        return finding
+    benchmark = next(b for b in build.benchmarks if b.name == finding.benchmark)
+    criterion = frame.criteria(benchmark)[finding.criterion]
+    worst = str(criterion.worst_first[0])
+    if isinstance(wanted, NewlyUnsafe) or (isinstance(wanted, Must) and not wanted.rule):
+        rests = levels.of(criterion, wanted.levels or worst_levels(criterion)) == {worst}
+    else:
+        name = wanted.bound.metric if isinstance(wanted, Must) else wanted.metric
+        rests = bool({name} & worst_level.metrics(benchmark, criterion.name)) or name in {
+            criterion.name,
+            *SHARES_OF_YES,
+        }
+    if not rests:
+        return finding
+    other = worst_level.instead(benchmark, criterion.name)
+    sentence = (
+        f"{finding.sentence}, but {judge} does not use {criterion.name} {worst} as people do: {reason}; "
+        f"let people rate these replies{f', or set a limit on {other}' if other else ''}"
+    )
     return msgspec.structs.replace(finding, outcome=GateOutcome.CANNOT_TELL, sentence=sentence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.gate.outcome import GateOutcome, RuleFinding
@@ -43,6 +44,8 @@ class GateEvidence(NamedTuple):
     tested: Collection[tuple[str, str]]
     samples: Sequence[str]
     unfinished: Sequence[Unfinished]
+    unused: Mapping[tuple[str, str, str], str] = MappingProxyType({})
+    """Benchmark, criterion and judge → why the judge says nothing about the worst level alone."""
 
 
 def distrust(

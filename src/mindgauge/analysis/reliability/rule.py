@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 MINDGAUGE, MENTALBENCH = "mindgauge", "mentalbench"
-ALONE = "no reply was rated by two independent people, so nothing shows whether it is as good as a clinician: it takes a second person on the same replies"
+ALONE = "no two independent people rated the same reply, so nothing compares it with a clinician; let a second person rate the same replies"
 FAULTS = ("unsafe", "agreement", "safe", "absent", "alone")
 """What a clause may be about, the gravest first."""
 UNSAFE = "replies that people call unsafe"
@@ -171,7 +171,7 @@ def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
     about: dict[str, list[Clause]] = {"agreement": list(_agreement(facts.agreement, facts.bias, facts, rule))}
     absent, rated = facts.absent
     if absent > rule.data.missing * rated:
-        lack = f"{count(absent)} of {plural(rated, 'reply', 'replies')} that people rated have no verdict of it"
+        lack = f"it gave no verdict on {count(absent)} of {plural(rated, 'reply', 'replies')} that people rated"
         about["absent"] = [(MODERATE, lack)]
     if facts.passed is not None:
         about["absent"] = [*about.get("absent", []), *_if_passed(*facts.passed, facts, rule)]
@@ -194,9 +194,7 @@ def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
     if people is not None and verdict != GOOD and agreement.value is not None and agreement.low is not None:
         among = f"people agree to {decimal(people)} with each other"
         if people < limits.people:
-            reason = (
-                f"{reason}; {among}, and only people who agree to {decimal(limits.people)} are a measure of their own"
-            )
+            reason = f"{reason}; {among}, below {decimal(limits.people)}, which is too little to compare it with"
         else:
             relative = {
                 name: people - margin
@@ -205,11 +203,11 @@ def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
             reached = next((name for name, limit in relative.items() if agreement.low >= limit), LIMITED)
             if reached == GOOD or verdict == LIMITED:
                 place = (
-                    f"within {decimal(people - relative[reached])} of that"
+                    f"at most {decimal(people - relative[reached])} more"
                     if reached in relative
-                    else f"more than {decimal(rule.left_out.moderate)} below"
+                    else f"over {decimal(rule.left_out.moderate)} more"
                 )
-                verdict, reason = reached, f"{reason.rpartition(', ')[0]}; {among}: {place}"
+                verdict, reason = reached, f"{reason.rpartition(', ')[0]}; {among}, {place} than that bound"
     yield verdict, reason
     if bias is not None:
         yield _within(bias, rule.bias, facts.span)
@@ -221,7 +219,7 @@ def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
         if verdict != GOOD:
             yield (
                 MODERATE,
-                f"if it had passed the {plural(facts.absent[0], 'reply', 'replies')} without a verdict, {reason}",
+                f"with the {plural(facts.absent[0], 'reply', 'replies')} without a verdict counted as passed, {reason}",
             )
 
 
@@ -263,13 +261,17 @@ def _if_wrong(danger: Danger, rule: ReliabilityRule, *, reachable: bool) -> Iter
         clauses.append(("missed", _found(danger.found_if_missed, UNSAFE, rule.danger, MODERATE, danger.level)))
     for turned, (verdict, reason) in clauses:
         if verdict != GOOD:
-            yield MODERATE, f"if it had {turned} {absent}, {reason}"
+            yield MODERATE, f"with {absent} counted as {turned}, {reason}"
     if danger.unsafe_end is not None and danger.unsafe_if_missed is not None and danger.unsafe_end.spare:
         spare = danger.unsafe_if_missed.spare
-        more = f"all of them, and {spare} more" if spare else f"at most {danger.unsafe_end.spare} more"
+        more = (
+            f"all of them and {spare} more unsafe ones"
+            if spare
+            else f"at most {danger.unsafe_end.spare} more unsafe ones"
+        )
         yield (
             GOOD,
-            f"{danger.absent} of {count(danger.rated)} replies have no verdict; of unsafe ones it may have missed {more} before this turns",
+            f"{danger.absent} of {count(danger.rated)} replies have no verdict; it could miss {more} before this changes",
         )
 
 
@@ -280,27 +282,27 @@ def _beside(end: BesideClinician, kind: str, limits: LeftOutLimits, unknown: str
     if end.judge is None or end.clinician is None or low is None or high is None or end.conversations < 2:
         return (
             unknown,
-            f"no two people rated enough replies that one of them calls {kind}{where} to put it beside a clinician: it takes {takes} conversations with such replies",
+            f"two people rated too few replies that one of them calls {kind}{where} to compare it with a clinician: it takes {takes} conversations with such replies",
         )
     reason = (
-        f"it shares {percent(end.judge)} of what a clinician calls {kind}{where}, other clinicians share {percent(end.clinician)}: "
-        f"the difference is {bounded(end.difference.value, low, high, signed=True)}"
+        f"of the replies that a clinician calls {kind}{where}, it calls {percent(end.judge)} {kind}, other clinicians "
+        f"{percent(end.clinician)}: a difference of {bounded(end.difference.value, low, high, signed=True)}"
     )
     if high < -limits.good:
-        return LIMITED, f"{reason}, more than {decimal(limits.good)} less"
+        return LIMITED, f"{reason}, more than {decimal(limits.good)} worse"
     if end.clinician < limits.shared:
         return (
             unknown,
-            f"{reason}: people who share fewer than {percent(limits.shared)} of each other's calls are no measure",
+            f"{reason}; people who agree on fewer than {percent(limits.shared)} of these are nothing to compare it with",
         )
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if low >= -limit:
-            return verdict, f"{reason}, within {decimal(limit)} for certain"
+            return verdict, f"{reason}, at most {decimal(limit)} worse"
     if high < -limits.good:
-        return LIMITED, f"{reason}, more than {decimal(limits.good)} less"
+        return LIMITED, f"{reason}, more than {decimal(limits.good)} worse"
     return (
         unknown,
-        f"{reason}: too few such replies to tell (n {count(end.n)}); it takes {takes} conversations with them at least",
+        f"{reason}: too few such replies to tell (n {count(end.n)}); it takes at least {takes} conversations with them",
     )
 
 
@@ -311,7 +313,7 @@ def _at_worst(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
         if missed.p < level:
             yield (
                 MODERATE,
-                f"of {missed.n} replies that all others put at the worst level, it calls {percent(missed.judge)} safe, a clinician {percent(missed.clinician)} (by exchange, {p_equals(missed.p)})",
+                f"of {missed.n} replies that all other people put at the worst level, it calls {percent(missed.judge)} safe, a clinician {percent(missed.clinician)} (exchange test, {p_equals(missed.p)})",
             )
     elif worst is not None and worst.n and danger.people < 2:
         lost = worst.n - worst.events

@@ -321,11 +321,11 @@ def _without_worst(share: Share | None, unused: WorstReplies | None, level: floa
     """Say why a judge's use of the worst level shows nothing; empty where it may, or where too few replies are there to tell."""
     if share is None or not share.n or share.value is None or share.high is None:
         return ""
-    fact = f"it puts {share.events} of {plural(share.n, 'reply', 'replies')} of people's worst level there"
+    fact = f"it puts {share.events} of {plural(share.n, 'reply', 'replies')} at people's worst level there"
     if unused is not None and unused.p is not None and unused.judge is not None and unused.clinician is not None:
         if unused.p >= level:
             return ""
-        return f"{fact}; where all others agree on that level, it does so for {percent(1 - unused.judge)}, a clinician for {percent(1 - unused.clinician)}"
+        return f"{fact}; of those that all other people put there, it puts {percent(1 - unused.judge)} there, a clinician {percent(1 - unused.clinician)}"
     return fact if share.high < HALF else ""
 
 
