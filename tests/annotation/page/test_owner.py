@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability.rule import needed
+from mindgauge.analysis.reliability.plan import needed
 from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
