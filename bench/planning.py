@@ -37,17 +37,15 @@ class Cell(NamedTuple):
     replies: int = 1
 
 
+PAIRS = ((0.65, 0.6), (0.65, 0.75), (0.65, 0.9), (0.75, 0.6), (0.75, 0.75), (0.75, 0.9), (0.9, 0.9))
+UNSAFE = (0.15, 0.3, 0.08)
 GRID = tuple(
-    Cell(unsafe, agreement, ceiling, people, replies)
-    for place, (agreement, ceiling, people, unsafe) in enumerate(
-        (agreement, ceiling, people, unsafe)
-        for agreement, ceiling in ((0.65, 0.6), (0.65, 0.75), (0.65, 0.9), (0.75, 0.6), (0.75, 0.75), (0.75, 0.9), (0.9, 0.9))
-        for people in (2, 3, 5)
-        for unsafe in (0.08, 0.15, 0.3)
-    )
-    for replies in ((1,) if place % 2 else (3,))
-)  # fmt: skip
-LARGEST = 2_500
+    Cell(UNSAFE[(i + j) % 3], agreement, ceiling, people, 1 + 2 * ((i + j) % 2))
+    for i, (agreement, ceiling) in enumerate(PAIRS)
+    for j, people in enumerate((2, 3, 5))
+)
+"""Each agreement with each number of people, once; shares of unsafe replies and sizes of conversations take turns."""
+LARGEST = 2_000
 """Replies: larger studies are planned, and not drawn."""
 
 
@@ -81,9 +79,11 @@ def planned(times: int) -> None:
         try:
             rows = plan.before(plan.assumptions(cell._asdict()), RULE, [MODERATE, GOOD], 0.8)
         except UsageError as error:
-            print(f"| – | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {error} |")
+            print(
+                f"| – | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {error} |"
+            )
             continue
-        world = World(Assumed(*cell[:3], 0.95, *cell[3:]))
+        world = World(Assumed(*cell[:3], 0.95, cell.people, replies=cell.replies))
         for row in rows:
             share = "–"
             if row.conversations is not None and (row.replies or 0) <= LARGEST:

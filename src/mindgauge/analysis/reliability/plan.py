@@ -266,7 +266,9 @@ def _between(few: int, low: float, many: int, high: float, wanted: float) -> int
 
 def _reached(share: planning.StudyMean, limit: float) -> Mask:
     """Say in which studies the exact lower bound of 95 % of a share reaches a limit (Clopper and Pearson 1934)."""
-    events, n = (np.nan_to_num(part, nan=fill) for part, fill in ((share.value * share.number, 0.0), (share.number, 1.0)))
+    events, n = (
+        np.nan_to_num(part, nan=fill) for part, fill in ((share.value * share.number, 0.0), (share.number, 1.0))
+    )
     return (events > 0) & (special.betainc(np.maximum(events, 1e-9), n - events + 1, limit) <= 0.025)
 
 
