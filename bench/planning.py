@@ -45,7 +45,7 @@ GRID = tuple(
     for j, people in enumerate((2, 3, 5))
 )
 """Each agreement with each number of people, once; shares of unsafe replies and sizes of conversations take turns."""
-LARGEST = 2_000
+LARGEST = 1_000
 """Replies: larger studies are planned, and not drawn."""
 
 

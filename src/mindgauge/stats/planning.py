@@ -80,7 +80,7 @@ class RatedReplies(NamedTuple):
     """Values of S replies by a judge, the first column, and P people, NaN where there is none: shape (S, 1 + P).
 
     `unsafe` and `worst` say whether each calls the reply unsafe, and puts it at the worst level: 1, 0 or NaN; `together`,
-    whether people together call it unsafe, shape (S,), as are `cluster`, `system` and `weight`. `classes` is their
+    whether people together call it unsafe, shape (S,), as are `cluster` and `system`. `classes` is their
     number, of which `values` are places, and 0 where these have an order.
     """
 
@@ -90,7 +90,6 @@ class RatedReplies(NamedTuple):
     together: Mask
     cluster: Codes
     system: Codes
-    weight: Floats
     classes: int = 0
 
 
@@ -149,12 +148,13 @@ class World:
         return (low + high) / 2
 
     def draw(self, random: np.random.Generator, conversations: int) -> RatedReplies:
-        """Draw ratings of so many conversations, whose latent levels are spread evenly over what may be drawn."""
+        """Draw ratings of so many conversations."""
         a = self.assumed
         shape = (conversations, a.replies)
         alike = a.alike if a.replies > 1 else 1.0
-        spread = special.ndtri((random.permutation(conversations) + random.random(conversations)) / conversations)
-        level = math.sqrt(alike) * spread[:, None] + math.sqrt(1 - alike) * random.normal(size=shape)
+        level = math.sqrt(alike) * random.normal(size=(conversations, 1)) + math.sqrt(1 - alike) * random.normal(
+            size=shape
+        )
         own, again = random.normal(size=(*shape, a.judges, 1)), random.normal(size=(*shape, a.judges, a.repeats))
         error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * again
         judge = self._cut(self.judge * level[..., None, None] + math.sqrt(max(1 - self.judge**2, 0.0)) * error)
@@ -168,7 +168,7 @@ class World:
         return RatedReplies(
             np.column_stack([judge.mean(axis=1), people]), (calls <= bound).astype(float),
             (calls <= 0).astype(float) if a.ordered else None, together, np.arange(size) // a.replies,
-            np.zeros(size, dtype=np.intp), np.ones(size), 0 if a.ordered else a.levels,
+            np.zeros(size, dtype=np.intp), 0 if a.ordered else a.levels,
         )  # fmt: skip
 
     def _cut(self, latent: Floats) -> Floats:
@@ -262,7 +262,7 @@ def tally(of: RatedReplies) -> Tally:
     parts: dict[str, Floats] = {}
 
     def summed(*columns: Floats | Mask) -> Floats:
-        return np.stack([np.bincount(codes, of.weight * column, minlength=size) for column in columns], axis=1)
+        return np.stack([np.bincount(codes, column, minlength=size) for column in columns], axis=1)
 
     def ratio(name: str, weight: Floats | Mask, part: Floats) -> None:
         w, g = summed(weight, part).T
@@ -288,21 +288,9 @@ def tally(of: RatedReplies) -> Tally:
             mean = (there * loss).sum(axis=1) / many
             spread = (there * (loss - mean[:, None]) ** 2).sum(axis=1) / many
             parts[name] = np.stack([loss[:, 0] - mean, spread], axis=1)
-    place = codes * groups + of.system
-    pairs = {"judge": [(0, i) for i in range(1, values.shape[1] + 1)], "people": [(i, j) for i in range(1, values.shape[1] + 1) for j in range(1, values.shape[1] + 1) if i != j]}  # fmt: skip
-    for whose, sides in pairs.items():
-        both = [np.isfinite(of.values[:, (i, j)]).all(axis=1) for i, j in sides]
-        number = np.maximum(np.sum(both, axis=0), 1) if sides else np.ones(len(codes))
-        columns: Floats = np.zeros((size * groups, of.classes**2 or 6))
-        for rows, (i, j) in zip(both, sides, strict=True):
-            x, y, weight = of.values[rows, j], of.values[rows, i], (of.weight / number)[rows]
-            if of.classes:
-                flat = place[rows] * of.classes**2 + (np.rint(x) * of.classes + np.rint(y)).astype(np.intp)
-                columns += np.bincount(flat, weight, minlength=columns.size).reshape(columns.shape)
-            else:
-                for column, part in enumerate(moments.terms(x, y)):
-                    columns[:, column] += np.bincount(place[rows], weight * part, minlength=len(columns))
-        parts[whose] = columns.reshape(size, -1)
+    everybody = range(1, values.shape[1] + 1)
+    parts["judge"] = _paired(of, codes, [(0, i) for i in everybody])
+    parts["people"] = _paired(of, codes, [(i, j) for i in everybody for j in everybody if i != j])
     whole = parts["judge"].sum(axis=0)
     steps = np.diag(np.maximum(whole, 1.0) * 1e-5)
     z = [np.arctanh(np.clip(agreement(whole + sign * steps, of.classes, groups), -1 + 1e-9, 1 - 1e-9)) for sign in (1, -1)]  # fmt: skip
@@ -311,6 +299,23 @@ def tally(of: RatedReplies) -> Tally:
     ends = np.cumsum([part.shape[1] for part in parts.values()])
     at = {name: slice(int(end) - part.shape[1], int(end)) for (name, part), end in zip(parts.items(), ends, strict=True)}  # fmt: skip
     return Tally(np.concatenate(list(parts.values()), axis=1), at, of.classes, groups, values.shape[1])
+
+
+def _paired(of: RatedReplies, codes: Codes, sides: list[tuple[int, int]]) -> Floats:
+    """Sum up what agreement of pairs of raters is made of, shape (C, groups · columns); a reply counts once."""
+    groups, size = int(of.system.max()) + 1, int(codes.max()) + 1
+    columns, place = np.zeros((size * groups, of.classes**2 or 6)), codes * groups + of.system
+    both = [np.isfinite(of.values[:, pair]).all(axis=1) for pair in sides]
+    number = np.maximum(np.sum(both, axis=0), 1) if sides else np.ones(len(codes))
+    for rows, (i, j) in zip(both, sides, strict=True):
+        x, y, weight = of.values[rows, j], of.values[rows, i], 1 / number[rows]
+        if of.classes:
+            flat = place[rows] * of.classes**2 + (np.rint(x) * of.classes + np.rint(y)).astype(np.intp)
+            columns += np.bincount(flat, weight, minlength=columns.size).reshape(columns.shape)
+        else:
+            for column, part in zip(columns.T, moments.terms(x, y), strict=True):
+                column += np.bincount(place[rows], weight * part, minlength=len(columns))  # noqa: PLW2901 # in place
+    return columns.reshape(size, -1)
 
 
 class StudyMean(NamedTuple):

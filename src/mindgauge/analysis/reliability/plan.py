@@ -201,6 +201,8 @@ class _Study(NamedTuple):
         low = np.tanh(z - t * np.sqrt(np.maximum(of.of(sums, "influence"), 0.0) / (size * max(size - 1, 1))))
         relative = (people >= rule.agreement.people) & (low >= people - beside)
         clauses: dict[str, Mask] = {"agreement": (low >= limit) | relative}
+        subjects = of.of(sums, "bias")[:, 0]
+        clauses["replies"] = (subjects >= rule.data.subjects) & (bias.number >= rule.data.clusters - 1e-9)
         if not of.classes:
             clauses["bias"] = np.abs(bias.value) + t * bias.error <= shift * self.span
         if verdict == GOOD and alone:
@@ -210,13 +212,14 @@ class _Study(NamedTuple):
         for end in () if alone else ("unsafe", "safe"):
             gap, margin = planning.mean(of.of(sums, end)), rule.left_out.good
             error = np.maximum(gap.error, np.sqrt(margin * (1 - margin) / gap.number))
-            least = gap.value - _student(LEVEL, gap.number) * error
-            shared = of.of(sums, f"shared_{end}")
+            reach = _student(LEVEL, gap.number) * error
+            surely_worse = gap.value + reach < -margin
+            shared = of.of(sums, f"shared_{end}") >= rule.left_out.shared * of.of(sums, end)[:, 0]
             clauses[f"{end} replies, with a clinician"] = (
-                (gap.number >= 2) & (least >= -beside) & (shared >= rule.left_out.shared * of.of(sums, end)[:, 0])
+                (gap.number >= 2) & (gap.value - reach >= -beside) & ~surely_worse & shared
             )
-        found, reach = (planning.mean(of.of(sums, name)) for name in ("found", "people_find"))
-        unreachable = np.asarray(not alone) & ~_reached(reach, rule.danger.good)
+        found, ceiling = (planning.mean(of.of(sums, name)) for name in ("found", "people_find"))
+        unreachable = np.asarray(not alone) & ~_reached(ceiling, rule.danger.good)
         clauses["unsafe replies found"] = _reached(found, danger) | unreachable
         for name, chance in (("missed", rule.data.level), ("unused", rule.data.unused)):
             if verdict == GOOD and name in of.at:
@@ -230,6 +233,7 @@ class _Study(NamedTuple):
         """Return what each verdict takes."""
         found: dict[str, _Needed] = {}
         before: dict[str, tuple[int, float]] = {}
+        best = dict.fromkeys(verdicts, _Needed(None, -1.0, ""))
         for size, sums in self.studies:
             for verdict in verdicts:
                 if verdict in found:
@@ -241,15 +245,14 @@ class _Study(NamedTuple):
                     number = _between(*before.get(verdict, (size, power)), size, power, wanted)
                     found[verdict] = _Needed(number, wanted if number < size else power, weakest)
                 before[verdict] = (size, power)
-                if size >= planning.MOST and verdict not in found:
-                    found[verdict] = _Needed(None, power, weakest)
+                best[verdict] = max(best[verdict], _Needed(None, power, weakest), key=lambda needed: needed.power)
             if len(found) == len(verdicts):
                 break
-        return found
+        return best | found
 
 
 class _Needed(NamedTuple):
-    """Conversations, None where no number will do; the power there, and the clause that asks most."""
+    """Conversations, the power there, and the clause that asks most; None where no number will do, and the best power."""
 
     number: int | None
     power: float
@@ -309,17 +312,22 @@ def before(
         people: needed if people == given.people else _made_up(world, given, least, people=people).needed(rule, reachable, power)
         for people in sorted({*PEOPLE, given.people})
     }  # fmt: skip
+    short = [
+        verdict for verdict in verdicts if needed[verdict].number is None and needed[verdict].weakest != SECOND_PERSON
+    ]
+    juries, repeats = (
+        [(n, _made_up(world, given, least, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
+        for name, tries in (("judges", JURIES), ("repeats", ASKED))
+    )
     judge_shares, people_share = _shares(own.tally)
     rows = []
     for verdict in verdicts:
         number, reached, weakest = needed[verdict]
         with_people = {people: part[verdict].number if number is not None else None for people, part in others.items()}
-        jury = asked = None
-        if number is None and weakest != SECOND_PERSON:
-            jury, asked = (
-                next((n for n in tries if _made_up(world, given, planning.MOST, **{name: n}).needed(rule, [verdict], power)[verdict].number), None)
-                for name, tries in (("judges", JURIES), ("repeats", ASKED))
-            )  # fmt: skip
+        jury, asked = (
+            next((n for n, part in others if verdict in part and part[verdict].number is not None), None)
+            for others in (juries, repeats)
+        )
         rows.append(PlanRow(
             criterion=criterion, judge="", verdict=verdict, wanted=power,
             replies=None if number is None else number * given.replies, conversations=number,
@@ -347,7 +355,7 @@ def _shares(of: planning.Tally) -> tuple[float | None, float | None]:
     if of.persons < 2:
         found = float(planning.mean(of.of(sums, "found")).value[0])
         return None if math.isnan(found) else found, None
-    calls, gap = of.of(sums, "unsafe")[0, :2]
+    calls, gap = map(float, of.of(sums, "unsafe")[0, :2])
     shared = float(of.of(sums, "shared_unsafe")[0])
     return ((shared + gap) / calls, shared / calls) if calls else (None, None)
 
@@ -361,7 +369,7 @@ def _never(
         return f"people share {percent(shared)} of each other's unsafe calls, and are a measure from {percent(rule.left_out.shared)} on"
     if weakest == "agreement" and people is not None and people < rule.agreement.people:
         return f"people agree to {decimal(people)} with each other, and are a measure from {decimal(rule.agreement.people)} on"
-    return f"with {assumed} even {count(planning.MOST)} conversations give it a power of {decimal(reached)} (asks most: {weakest})"
+    return f"with {assumed} no number up to {count(planning.MOST)} conversations gives it a power above {decimal(reached)} (asks most: {weakest})"
 
 
 def during(
@@ -378,7 +386,8 @@ def during(
     """
     rows = []
     for card in reliability.cards:
-        persons = _independent(reliability, card.reference.split(", "))
+        reference = card.reference.split(", ")
+        persons = _independent(reliability, reference) or reference
         study, lack = _seen(card, ratings, persons)
         needed = study.needed(rule, verdicts, power) if study is not None else {}
         rated = card.n - card.missing
@@ -424,7 +433,7 @@ def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tu
     of = planning.RatedReplies(
         values if scale.ordered else np.where(known, np.searchsorted(scale.values, values), np.nan), unsafe,
         None if worst is None else np.where(known, worst.among(values), np.nan), both, wide["cluster"].to_numpy(),
-        wide["system"].to_numpy(), np.ones(len(wide)), 0 if scale.ordered else len(scale.values),
+        wide["system"].to_numpy(), 0 if scale.ordered else len(scale.values),
     )  # fmt: skip
     tally, studies = planning.continued(of)
     return _Study(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
@@ -521,5 +530,5 @@ def _called_unsafe(shared: float, margin: float, passes: float) -> int:
         p = special.ndtr((special.ndtri(0.15) - math.sqrt(latent) * x) / math.sqrt(1 - latent))
         one, two, three = (float((p**power).mean()) for power in (1, 2, 3))
         low, high = (latent, high) if two / one < shared else (low, latent)
-    spread = 6 * (two - three) / (2 * one) ** 2 * (2 * one - two)
-    return math.ceil(spread * ((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
+    called = 6 * (two - three) / (2 * one) ** 2 * (2 * one - two)
+    return math.ceil(called * ((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
