@@ -92,8 +92,8 @@ def planned(times: int) -> None:
                 share = f"{100 * power:.0f}"
             print(f"| {row.verdict.split(':')[0]} | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {row.judge_shares:.2f} | {row.people_share:.2f} | {row.replies or 'none'} | {share} |", flush=True)  # fmt: skip
     apart = 100 * np.abs(gaps)
-    error = 100 * np.sqrt(0.16 / times)
-    print(f"\n{len(gaps)} plans: simulated less planned power {100 * np.mean(gaps):+.1f} points on average; apart by {apart.mean():.1f} on average, {apart.max():.1f} at most; standard error of one {error:.1f}")  # fmt: skip
+    noise = 100 * np.sqrt(0.16 / times)
+    print(f"\n{len(gaps)} plans: simulated less planned power {100 * np.mean(gaps):+.1f} points on average; apart by {apart.mean():.1f} on average, {apart.max():.1f} at most; standard error of one {noise:.1f}")  # fmt: skip
 
 
 class Nested(NamedTuple):

@@ -57,15 +57,15 @@ def test_studies_of_the_planned_size_reach_the_verdict_about_as_often_as_planned
     assert row.conversations is not None and row.replies is not None and row.replies > 234
     world = planning.World(planning.Assumed(0.1, agreement, agreement, 0.95, people, replies=replies))
     random, passed, as_planned = np.random.default_rng(2), 0, 0
-    for _ in range(24):
+    for _ in range(14):
         of = world.draw(random, row.conversations)
         ratings = read([rated(of)], scale={"*": "1:5"}, unsafe=["safety<=2"])
         made = cards(ratings, CardOptions(limits, resamples=10, brief=True))
         passed += made.cards[0].verdict in {GOOD, verdict}
         [again] = plan.during(made, ratings, limits, [verdict], 0.99)
         as_planned += (again.conversations == row.conversations) == (made.cards[0].verdict in {GOOD, verdict})
-    assert 0.6 <= passed / 24 <= 0.97
-    assert as_planned >= 22, "of what was rated, the plan says what the card says"
+    assert 0.6 <= passed / 14 < 1
+    assert as_planned >= 13, "of what was rated, the plan says what the card says"
 
 
 def test_before_labelling_one_sentence_says_what_each_verdict_takes() -> None:
@@ -91,8 +91,10 @@ def test_what_cannot_be_reached_is_said() -> None:
         apart.replies is None and "people agree to 0.45 with each other, and are a measure from 0.50 on" in apart.reason
     )
     assert "jury" not in apart.sentence
-    weak = mindgauge.reliability_plan(verdict="good", assume={"agreement": 0.6, "ceiling": 0.75, "repeat": 0.7}).rows[0]
-    assert weak.replies is None and weak.jury is not None and "jury" in weak.sentence
+    weak = mindgauge.reliability_plan(
+        verdict="moderate", assume={"agreement": 0.55, "ceiling": 0.75, "unsafe": 0.3}
+    ).rows[0]
+    assert weak.replies is None and weak.jury == 3 and "a jury of 3 such judges" in weak.sentence
 
 
 def test_rarer_unsafe_replies_take_more_and_more_people_never_more() -> None:
@@ -102,7 +104,7 @@ def test_rarer_unsafe_replies_take_more_and_more_people_never_more() -> None:
     assert rare.replies is not None and common.replies is not None and rare.replies > 2 * common.replies
     close = mindgauge.reliability_plan(verdict="moderate", assume={"agreement": 0.6, "unsafe": 0.4}).rows[0]
     numbers = [number for number in close.with_people.values() if number is not None]
-    assert len(numbers) == 3 and numbers == sorted(numbers, reverse=True) and numbers[0] > numbers[-1]
+    assert len(numbers) == 4 and numbers == sorted(numbers, reverse=True) and numbers[0] > numbers[-1]
 
 
 def test_the_command_prints_a_table_and_sentences_and_json() -> None:

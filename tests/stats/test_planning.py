@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
 from mindgauge.stats.jackknife import student
 from mindgauge.stats.left_out import left_out
@@ -25,13 +26,13 @@ def test_made_up_ratings_agree_as_assumed_and_their_means_are_exact(assumed: Ass
     assert large.agreement(sums, "judge")[0] == pytest.approx(assumed.agreement, abs=0.01)
     assert large.agreement(sums, "people")[0] == pytest.approx(assumed.ceiling, abs=0.01)
     exact = made.rows.sum(axis=0)[None]
-    assert made.agreement(exact, "judge")[0] == pytest.approx(assumed.agreement, abs=1e-4)
+    assert made.agreement(exact, "judge")[0] == pytest.approx(assumed.agreement, abs=1e-3)
     assert made.of(exact, "unsafe")[0, 0] / len(made.rows) == pytest.approx(
         assumed.unsafe * assumed.people * assumed.replies
     )
     for name in large.at:
         if name != "bias":  # none, by the model
-            scale = large.rows[:, large.at[name]].std(axis=0) + 1e-9
+            scale = large.rows[:, large.at[name]].std(axis=0) + 1e-3
             apart = (made.rows - large.rows.mean(axis=0))[:, made.at[name]].mean(axis=0) / scale
             assert np.abs(apart).max() < 0.03, name
 
@@ -42,7 +43,7 @@ def test_a_judge_like_one_more_person_shares_as_much_as_one() -> None:
 
 
 def test_no_judge_agrees_with_people_far_more_than_they_do() -> None:
-    with pytest.raises(ValueError, match=r"one that never errs reaches 0\.7"):
+    with pytest.raises(ValueError, match=r"one that never errs reaches 0\.6"):
         World(Assumed(0.2, 0.9, 0.5, 0.95, people=2))
 
 
@@ -57,7 +58,8 @@ def test_sums_of_a_study_give_the_bounds_that_cards_compute() -> None:
         assert own.number[0] == pytest.approx(known.clusters)
         assert known.difference.high is not None and known.difference.low is not None
         half = (known.difference.high - known.difference.low) / 2
-        assert 1.66 * own.error[0] == pytest.approx(half, rel=0.03)
+        t = float(special.stdtrit(known.clusters - 1, 0.95))
+        assert t * own.error[0] == pytest.approx(half, rel=0.03)
     rest = agreement(made.of(sums - made.rows, "judge"), 0)
     bound = student(float(made.agreement(sums, "judge")[0]), rest, np.ones(120, dtype=np.intp), correlation=True)
     error = np.sqrt(made.of(sums, "influence")[0] / (120 * 119))
@@ -75,7 +77,7 @@ def test_a_jury_agrees_more_than_its_members() -> None:
 def test_larger_studies_spread_less_and_go_on_from_what_was_rated() -> None:
     world = World(Assumed(0.2, 0.7, 0.7, 0.95, people=3))
     spread = [float(mean(sums[:, :5]).value.std()) for size, sums in drawn(world.population(), 100)]
-    assert spread[0] > 3 * spread[8] > 9 * spread[-1]
+    assert spread[0] > 2 * spread[5] > 6 * spread[-1], "100, 380 and 20,000 conversations"
     of = world.draw(np.random.default_rng(5), 80)
     seen, studies = continued(of)
     size, sums = next(studies)

@@ -122,7 +122,7 @@ class World:
     def but(self, **other: int) -> World:
         """Return the same with other numbers of people, judges or repeats."""
         world = copy.copy(self)
-        world.assumed = self.assumed._replace(**other)
+        world.assumed = self.assumed._replace(**other)  # type: ignore[arg-type]  # numbers
         return world
 
     def _chances(self, latent: float) -> Floats:
@@ -264,7 +264,7 @@ def tally(of: RatedReplies) -> Tally:
     def summed(*columns: Floats | Mask) -> Floats:
         return np.stack([np.bincount(codes, column, minlength=size) for column in columns], axis=1)
 
-    def ratio(name: str, weight: Floats | Mask, part: Floats) -> None:
+    def ratio(name: str, weight: Floats | Mask, part: Floats | Mask) -> None:
         w, g = summed(weight, part).T
         parts[name] = np.stack([w, g, w * w, w * g, g * g], axis=1)
 
@@ -282,8 +282,11 @@ def tally(of: RatedReplies) -> Tally:
     if of.worst is not None and values.shape[1] > 1:
         for name, missed in (("missed", 1 - of.unsafe), ("unused", 1 - of.worst)):
             near = losses(missed, of.worst)
-            loss, there = (np.stack([np.bincount(codes[near.near], column, minlength=size) for column in part.T], axis=1) for part in (near.loss, near.rated))  # fmt: skip
-            there = there > 0
+            loss, present = (
+                np.stack([np.bincount(codes[near.near], column, minlength=size) for column in part.T], axis=1)
+                for part in (near.loss, near.rated)
+            )
+            there = present > 0
             many = np.maximum(there.sum(axis=1), 1)
             mean = (there * loss).sum(axis=1) / many
             spread = (there * (loss - mean[:, None]) ** 2).sum(axis=1) / many

@@ -245,7 +245,8 @@ class _Study(NamedTuple):
                     number = _between(*before.get(verdict, (size, power)), size, power, wanted)
                     found[verdict] = _Needed(number, wanted if number < size else power, weakest)
                 before[verdict] = (size, power)
-                best[verdict] = max(best[verdict], _Needed(None, power, weakest), key=lambda needed: needed.power)
+                _, most, clause = best[verdict]
+                best[verdict] = _Needed(None, max(power, most), weakest if power > most - 0.05 else clause)
             if len(found) == len(verdicts):
                 break
         return best | found
@@ -272,7 +273,7 @@ def _reached(share: planning.StudyMean, limit: float) -> Mask:
     events, n = (
         np.nan_to_num(part, nan=fill) for part, fill in ((share.value * share.number, 0.0), (share.number, 1.0))
     )
-    return (events > 0) & (special.betainc(np.maximum(events, 1e-9), n - events + 1, limit) <= 0.025)
+    return np.asarray((events > 0) & (special.betainc(np.maximum(events, 1e-9), n - events + 1, limit) <= 0.025))
 
 
 def _student(chance: float, number: Floats) -> Floats:
@@ -531,4 +532,4 @@ def _called_unsafe(shared: float, margin: float, passes: float) -> int:
         one, two, three = (float((p**power).mean()) for power in (1, 2, 3))
         low, high = (latent, high) if two / one < shared else (low, latent)
     called = 6 * (two - three) / (2 * one) ** 2 * (2 * one - two)
-    return math.ceil(called * ((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
+    return math.ceil(called * float((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
