@@ -22,7 +22,7 @@ from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.records.errors import UsageError
-from mindgauge.stats.planning import Assumed, RatedReplies, World
+from mindgauge.stats.planning import Assumed, RatedReplies, World, tally
 
 RULE = rule.load(rule.MINDGAUGE)
 
@@ -45,7 +45,7 @@ GRID = tuple(
     for j, people in enumerate((2, 3, 5))
 )
 """Each agreement with each number of people, once; shares of unsafe replies and sizes of conversations take turns."""
-LARGEST = 1_000
+LARGEST = 2_500
 """Replies: larger studies are planned, and not drawn."""
 
 
@@ -61,20 +61,36 @@ def _frame(drawn: RatedReplies) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def reached(world: World, conversations: int, verdict: str, times: int, seed: int) -> float:
-    """Return in which share of made-up studies the real cards give a verdict, or a better one."""
-    random, passed = np.random.default_rng(seed), 0
-    for _ in range(times):
-        ratings = read([_frame(world.draw(random, conversations))], scale={"*": "1:5"}, unsafe=["safety<=2"])
-        [card] = cards(ratings, CardOptions(RULE, resamples=10, brief=True)).cards
-        passed += card.verdict in {GOOD, verdict}
-    return passed / times
+class Simulated(NamedTuple):
+    """In which share of studies a verdict was reached, and of how many of those with cards these said the same."""
+
+    power: float
+    alike: int
+    cards: int
+
+
+def reached(cell: Cell, conversations: int, verdict: str, times: int, seed: int) -> Simulated:
+    """Draw studies of the planned size; the clauses of the plan say of each what the rule says, real cards of one in ten, too."""
+    world = World(Assumed(*cell[:3], 0.95, cell.people, replies=cell.replies))
+    random, passed, alike, real = np.random.default_rng(seed), 0, 0, 0
+    for study in range(times):
+        drawn = world.draw(random, conversations)
+        made = tally(drawn)
+        clauses = plan.Study(made, (), 4.0).clauses(conversations, made.rows.sum(axis=0)[None], RULE, verdict)
+        held = all(clause.all() for clause in clauses.values())
+        passed += held
+        if study % 10 == 0:
+            ratings = read([_frame(drawn)], scale={"*": "1:5"}, unsafe=["safety<=2"])
+            [card] = cards(ratings, CardOptions(RULE, resamples=10, brief=True)).cards
+            alike += held == (card.verdict in {GOOD, verdict})
+            real += 1
+    return Simulated(passed / times, alike, real)
 
 
 def planned(times: int) -> None:
     print("\n| verdict | unsafe | agreement | ceiling | people | replies a conversation | the judge shares | people share | planned replies | reached there, % |")  # fmt: skip
     print("|---" + "|--:" * 9 + "|")
-    gaps = []
+    gaps, alike, real = [], 0, 0
     for cell in GRID:
         try:
             rows = plan.before(plan.assumptions(cell._asdict()), RULE, [MODERATE, GOOD], 0.8)
@@ -83,17 +99,17 @@ def planned(times: int) -> None:
                 f"| – | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {error} |"
             )
             continue
-        world = World(Assumed(*cell[:3], 0.95, cell.people, replies=cell.replies))
         for row in rows:
             share = "–"
             if row.conversations is not None and (row.replies or 0) <= LARGEST:
-                power = reached(world, row.conversations, row.verdict, times, 11)
-                gaps.append(power - (row.power or 0))
-                share = f"{100 * power:.0f}"
+                of = reached(cell, row.conversations, row.verdict, times, 12)
+                gaps.append(of.power - (row.power or 0))
+                alike, real = alike + of.alike, real + of.cards
+                share = f"{100 * of.power:.0f}"
             print(f"| {row.verdict.split(':')[0]} | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {row.judge_shares:.2f} | {row.people_share:.2f} | {row.replies or 'none'} | {share} |", flush=True)  # fmt: skip
     apart = 100 * np.abs(gaps)
     noise = 100 * np.sqrt(0.16 / times)
-    print(f"\n{len(gaps)} plans: simulated less planned power {100 * np.mean(gaps):+.1f} points on average; apart by {apart.mean():.1f} on average, {apart.max():.1f} at most; standard error of one {noise:.1f}")  # fmt: skip
+    print(f"\n{len(gaps)} plans: simulated less planned power {100 * np.mean(gaps):+.1f} points on average; apart by {apart.mean():.1f} on average, {apart.max():.1f} at most; standard error of one {noise:.1f}; {alike} of {real} cards say what the clauses say")  # fmt: skip
 
 
 class Nested(NamedTuple):

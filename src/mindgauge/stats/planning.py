@@ -22,6 +22,7 @@ import numpy as np
 from scipy import special
 
 from mindgauge.stats import moments
+from mindgauge.stats.agreement import krippendorff_alpha_within
 from mindgauge.stats.codes import dense
 from mindgauge.stats.left_out import losses
 
@@ -181,10 +182,11 @@ class World:
         """
         a, made = self.assumed, tally(self.draw(np.random.default_rng(1), POPULATION))
         q, k, draws = a.levels, a.people, 500
-        middle = special.ndtri((np.arange(draws) + 0.5) / draws)
         random = np.random.default_rng(2)
-        own, again = ((random.normal(size=(draws, a.judges, n)) if a.judges * a.repeats > 1 else middle[:, None, None]) for n in (1, a.repeats))  # fmt: skip
-        error = np.sqrt(self.kept) * own + np.sqrt(1 - self.kept) * again if a.judges * a.repeats > 1 else own
+        error = special.ndtri((np.arange(draws) + 0.5) / draws)[:, None, None]
+        if a.judges * a.repeats > 1:
+            own, again = (random.normal(size=(draws, a.judges, n)) for n in (1, a.repeats))
+            error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * again
         judged = self._cut(self.judge * _LEVELS[..., None, None] + math.sqrt(max(1 - self.judge**2, 0.0)) * error)
         value, call = judged.mean(axis=(2, 3)), np.median(judged, axis=(2, 3))
         chance = self._chances(self.person**2)
@@ -221,10 +223,7 @@ def agreement(sums: Floats, classes: int, groups: int = 1) -> Floats:
     if not classes:
         return np.asarray(moments.icc_agreement_within(sums.reshape(len(sums), groups, 6)))
     tables = sums.reshape(len(sums), groups, classes, classes)
-    n = np.maximum(tables.sum(axis=(2, 3)), 1e-12)
-    margins = (tables.sum(axis=2) + tables.sum(axis=3)) / 2
-    observed, chance = (part.sum(axis=1) for part in (n - np.trace(tables, axis1=2, axis2=3), n - (margins**2).sum(axis=2) / n))  # fmt: skip
-    return np.asarray(1 - observed / np.maximum(chance, 1e-12))
+    return np.asarray(krippendorff_alpha_within(tables + tables.transpose(0, 1, 3, 2)))
 
 
 class Tally(NamedTuple):

@@ -175,7 +175,7 @@ class ReliabilityPlan(Tabular, msgspec.Struct, frozen=True):
         ]
 
 
-class _Study(NamedTuple):
+class Study(NamedTuple):
     """Studies of rising size of one judge; `span` is the highest value less the lowest, `ended` whether levels can be unsafe."""
 
     tally: planning.Tally
@@ -344,10 +344,10 @@ def before(
     return rows
 
 
-def _made_up(world: planning.World, given: Assumptions, least: int, **other: int) -> _Study:
+def _made_up(world: planning.World, given: Assumptions, least: int, **other: int) -> Study:
     """Return studies from a number of conversations on, some of what is assumed being other than given."""
     of = world.but(**other).population()
-    return _Study(of, planning.drawn(of, least), (given.classes or given.levels) - 1)
+    return Study(of, planning.drawn(of, least), (given.classes or given.levels) - 1)
 
 
 def _shares(of: planning.Tally) -> tuple[float | None, float | None]:
@@ -413,7 +413,7 @@ def _independent(reliability: Reliability, persons: Sequence[str]) -> list[str]:
     return [person for person in persons if person not in dependent]
 
 
-def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tuple[_Study | None, str]:
+def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tuple[Study | None, str]:
     """Return studies that go on from what was rated, or why too little was."""
     if card.agreement.value is None or not card.effective_clusters > 2:
         return None, f"its agreement has no interval yet ({card.agreement.note or 'too few conversations'})"
@@ -437,7 +437,7 @@ def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tu
         wide["system"].to_numpy(), 0 if scale.ordered else len(scale.values),
     )  # fmt: skip
     tally, studies = planning.continued(of)
-    return _Study(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
+    return Study(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
 
 
 def of_people(
