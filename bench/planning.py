@@ -76,7 +76,7 @@ def reached(cell: Cell, conversations: int, verdict: str, times: int, seed: int)
     for study in range(times):
         drawn = world.draw(random, conversations)
         made = tally(drawn)
-        clauses = plan.Study(made, (), 4.0).clauses(conversations, made.rows.sum(axis=0)[None], RULE, verdict)
+        clauses = plan.PlannedStudies(made, (), 4.0).clauses(conversations, made.rows.sum(axis=0)[None], RULE, verdict)
         held = all(clause.all() for clause in clauses.values())
         passed += held
         if study % 10 == 0:

@@ -175,7 +175,7 @@ class World:
     def _cut(self, latent: Floats) -> Floats:
         return np.searchsorted(self.cuts, latent).astype(float)
 
-    def population(self) -> Tally:
+    def population(self) -> StudySums:
         """Return what made-up conversations add up to, moved so that its means are those of all replies there could be.
 
         A study of n conversations out of N made-up ones is off by √(n/N) of its standard error otherwise.
@@ -226,7 +226,7 @@ def agreement(sums: Floats, classes: int, groups: int = 1) -> Floats:
     return np.asarray(krippendorff_alpha_within(tables + tables.transpose(0, 1, 3, 2)))
 
 
-class Tally(NamedTuple):
+class StudySums(NamedTuple):
     """Sums of C conversations, shape (C, columns), and where in a row the sums of something are, by its name.
 
     Of a share or a mean Σg / Σw there are Σw, Σg and the products w², wg, g² of conversations: `unsafe`, `safe` (the
@@ -252,7 +252,7 @@ class Tally(NamedTuple):
         return agreement(self.of(sums, whose), self.classes, self.groups)
 
 
-def tally(of: RatedReplies) -> Tally:
+def tally(of: RatedReplies) -> StudySums:
     """Sum replies up by conversation."""
     _, codes = dense(of.cluster)
     size, groups = int(codes.max()) + 1, int(of.system.max()) + 1
@@ -300,7 +300,7 @@ def tally(of: RatedReplies) -> Tally:
     parts["influence"] = np.square(moved)[:, None]
     ends = np.cumsum([part.shape[1] for part in parts.values()])
     at = {name: slice(int(end) - part.shape[1], int(end)) for (name, part), end in zip(parts.items(), ends, strict=True)}  # fmt: skip
-    return Tally(np.concatenate(list(parts.values()), axis=1), at, of.classes, groups, values.shape[1])
+    return StudySums(np.concatenate(list(parts.values()), axis=1), at, of.classes, groups, values.shape[1])
 
 
 def _paired(of: RatedReplies, codes: Codes, sides: list[tuple[int, int]]) -> Floats:
@@ -329,7 +329,7 @@ class StudyMean(NamedTuple):
 
 
 def mean(sums: Floats) -> StudyMean:
-    """Return means of studies from sums (B, 5), as `Tally` has them; NaN where nothing was weighed."""
+    """Return means of studies from sums (B, 5), as `StudySums` has them; NaN where nothing was weighed."""
     w, g, ww, wg, gg = np.where(sums[:, :1] > 0, sums, np.nan).T
     value, number = g / w, np.maximum(w * w / np.where(ww > 0, ww, np.nan), 1.0)
     spread = np.maximum(gg - 2 * value * wg + value**2 * ww, 0.0) / w**2
@@ -344,7 +344,7 @@ def sizes(least: int) -> list[int]:
     return tried
 
 
-def drawn(of: Tally, least: int, seed: int = 0) -> Iterator[tuple[int, Floats]]:
+def drawn(of: StudySums, least: int, seed: int = 0) -> Iterator[tuple[int, Floats]]:
     """Draw studies from a population: yields numbers of conversations, rising, and the sums (STUDIES, columns) of studies."""
     random = np.random.default_rng(seed)
     blocks = of.rows.reshape(-1, _BLOCK, of.rows.shape[1]).sum(axis=1)
@@ -363,7 +363,7 @@ def drawn(of: Tally, least: int, seed: int = 0) -> Iterator[tuple[int, Floats]]:
         yield size, sums
 
 
-def continued(of: RatedReplies, seed: int = 0) -> tuple[Tally, Iterator[tuple[int, Floats]]]:
+def continued(of: RatedReplies, seed: int = 0) -> tuple[StudySums, Iterator[tuple[int, Floats]]]:
     """Go on from what was rated: yields numbers of conversations, the rated ones included, and sums as `drawn` does."""
     seen = tally(of)
     opposite = of._replace(unsafe=np.column_stack([1 - of.unsafe[:, 0], of.unsafe[:, 1:]]))
@@ -372,7 +372,7 @@ def continued(of: RatedReplies, seed: int = 0) -> tuple[Tally, Iterator[tuple[in
     return seen, _continued(seen, tally(opposite).rows, seed)
 
 
-def _continued(seen: Tally, opposite: Floats, seed: int) -> Iterator[tuple[int, Floats]]:
+def _continued(seen: StudySums, opposite: Floats, seed: int) -> Iterator[tuple[int, Floats]]:
     random = np.random.default_rng(seed)
     rated, whole = len(seen.rows), seen.rows.sum(axis=0)
     block = random.permutation(np.arange(rated) % min(rated, _ROWS))

@@ -175,10 +175,10 @@ class ReliabilityPlan(Tabular, msgspec.Struct, frozen=True):
         ]
 
 
-class Study(NamedTuple):
+class PlannedStudies(NamedTuple):
     """Studies of rising size of one judge; `span` is the highest value less the lowest, `ended` whether levels can be unsafe."""
 
-    tally: planning.Tally
+    tally: planning.StudySums
     studies: Studies
     span: float
     ended: bool = True
@@ -344,13 +344,13 @@ def before(
     return rows
 
 
-def _made_up(world: planning.World, given: Assumptions, least: int, **other: int) -> Study:
+def _made_up(world: planning.World, given: Assumptions, least: int, **other: int) -> PlannedStudies:
     """Return studies from a number of conversations on, some of what is assumed being other than given."""
     of = world.but(**other).population()
-    return Study(of, planning.drawn(of, least), (given.classes or given.levels) - 1)
+    return PlannedStudies(of, planning.drawn(of, least), (given.classes or given.levels) - 1)
 
 
-def _shares(of: planning.Tally) -> tuple[float | None, float | None]:
+def _shares(of: planning.StudySums) -> tuple[float | None, float | None]:
     """Return what a judge, and another person, share of a person's unsafe calls."""
     sums = of.rows.sum(axis=0)[None]
     if of.persons < 2:
@@ -413,7 +413,7 @@ def _independent(reliability: Reliability, persons: Sequence[str]) -> list[str]:
     return [person for person in persons if person not in dependent]
 
 
-def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tuple[Study | None, str]:
+def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tuple[PlannedStudies | None, str]:
     """Return studies that go on from what was rated, or why too little was."""
     if card.agreement.value is None or not card.effective_clusters > 2:
         return None, f"its agreement has no interval yet ({card.agreement.note or 'too few conversations'})"
@@ -437,7 +437,7 @@ def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tu
         wide["system"].to_numpy(), 0 if scale.ordered else len(scale.values),
     )  # fmt: skip
     tally, studies = planning.continued(of)
-    return Study(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
+    return PlannedStudies(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
 
 
 def of_people(
@@ -477,7 +477,9 @@ def of_people(
 
 def notes(plan: Sequence[PlanRow]) -> list[str]:
     """Say what no plan holds."""
-    lines = ["not planned for: missing verdicts, misses that gather in one place, and critical categories"]
+    lines = [
+        "not planned for: missing verdicts, critical categories, and tests of single places, which cost at most 5 in 100 sound judges the verdict good"
+    ]
     if any(row.rated for row in plan):
         lines.insert(0, "as if what was seen so far went on, with its own uncertainty")
     return lines
