@@ -29,10 +29,10 @@ def test_made_up_ratings_agree_as_assumed_and_their_means_are_exact(assumed: Ass
     assert made.agreement(exact, "judge")[0] == pytest.approx(assumed.agreement, abs=1e-3)
     called = made.of(exact, "unsafe")[0, 0] / len(made.rows)
     assert called == pytest.approx(assumed.unsafe * assumed.people * assumed.replies, rel=1e-4)
-    for name in large.at:
+    for name in large.places:
         if name != "bias":  # none, by the model
-            scale = large.rows[:, large.at[name]].std(axis=0) + 1e-3
-            apart = (made.rows - large.rows.mean(axis=0))[:, made.at[name]].mean(axis=0) / scale
+            scale = large.rows[:, large.places[name]].std(axis=0) + 1e-3
+            apart = (made.rows - large.rows.mean(axis=0))[:, made.places[name]].mean(axis=0) / scale
             assert np.abs(apart).max() < 0.03, name
 
 

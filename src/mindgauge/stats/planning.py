@@ -39,7 +39,7 @@ POPULATION = 20_000
 """Conversations of the made-up population."""
 MOST = 20_000
 """More conversations than that are no plan."""
-STUDIES = 1_000
+STUDIES = 2_000
 _LEVELS = special.ndtri((np.arange(200) + 0.5) / 200)[:, None]
 """Latent levels that stand for all."""
 _STEP = 1.3
@@ -156,8 +156,8 @@ class World:
         level = math.sqrt(alike) * random.normal(size=(conversations, 1)) + math.sqrt(1 - alike) * random.normal(
             size=shape
         )
-        own, again = random.normal(size=(*shape, a.judges, 1)), random.normal(size=(*shape, a.judges, a.repeats))
-        error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * again
+        own, fresh = random.normal(size=(*shape, a.judges, 1)), random.normal(size=(*shape, a.judges, a.repeats))
+        error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * fresh
         judge = self._cut(self.judge * level[..., None, None] + math.sqrt(max(1 - self.judge**2, 0.0)) * error)
         # one person after another, so that more of them see what fewer would have seen
         errors = [random.normal(size=shape) for _ in range(a.people)]
@@ -180,13 +180,13 @@ class World:
 
         A study of n conversations out of N made-up ones is off by √(n/N) of its standard error otherwise.
         """
-        a, made = self.assumed, tally(self.draw(np.random.default_rng(1), POPULATION))
+        a, population = self.assumed, tally(self.draw(np.random.default_rng(1), POPULATION))
         q, k, draws = a.levels, a.people, 500
         random = np.random.default_rng(2)
         error = special.ndtri((np.arange(draws) + 0.5) / draws)[:, None, None]
         if a.judges * a.repeats > 1:
-            own, again = (random.normal(size=(draws, a.judges, n)) for n in (1, a.repeats))
-            error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * again
+            own, fresh = (random.normal(size=(draws, a.judges, n)) for n in (1, a.repeats))
+            error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * fresh
         judged = self._cut(self.judge * _LEVELS[..., None, None] + math.sqrt(max(1 - self.judge**2, 0.0)) * error)
         value, call = judged.mean(axis=(2, 3)), np.median(judged, axis=(2, 3))
         chance = self._chances(self.person**2)
@@ -201,21 +201,21 @@ class World:
             most = special.bdtrc(k // 2, k, p)
             means["found"] = [most, most * j]
         judging = np.stack([(np.rint(value) == c).mean(axis=1) for c in range(q)], axis=1)
-        for whose, other in (("judge", judging), ("people", chance)):
+        for side, other in (("judge", judging), ("people", chance)):
             if a.ordered:
                 x = chance @ np.arange(q), chance @ np.arange(q) ** 2
-                y = (value.mean(axis=1), (value**2).mean(axis=1)) if whose == "judge" else x
-                means[whose] = [np.ones(len(chance)), x[0], y[0], x[1], y[1], x[0] * y[0]]
+                y = (value.mean(axis=1), (value**2).mean(axis=1)) if side == "judge" else x
+                means[side] = [np.ones(len(chance)), x[0], y[0], x[1], y[1], x[0] * y[0]]
             else:
-                means[whose] = [chance[:, c] * other[:, d] for c in range(q) for d in range(q)]
+                means[side] = [chance[:, c] * other[:, d] for c in range(q) for d in range(q)]
         worst, at_worst = chance[:, 0], (call <= 0).mean(axis=1)
         means["missed"] = [k * (p - j) * worst ** (k - 1)]
         means["unused"] = [k * (worst - at_worst) * worst ** (k - 1)]
         for name, parts in means.items():
-            if name in made.at and k > (name not in {"judge", "found"}):
-                columns = made.rows[:, made.at[name]][:, : len(parts)]
+            if name in population.places and k > (name not in {"judge", "found"}):
+                columns = population.rows[:, population.places[name]][:, : len(parts)]
                 columns += a.replies * np.stack([part.mean() for part in parts]) - columns.mean(axis=0)
-        return made
+        return population
 
 
 def agreement(sums: Floats, classes: int, groups: int = 1) -> Floats:
@@ -237,26 +237,26 @@ class StudySums(NamedTuple):
     """
 
     rows: Floats
-    at: dict[str, slice]
+    places: dict[str, slice]
     classes: int
     groups: int
     persons: int
 
     def of(self, sums: Floats, name: str) -> Floats:
         """Return the part of sums (B, columns) that something is made of; without its last axis where it is one number."""
-        part = sums[:, self.at[name]]
+        part = sums[:, self.places[name]]
         return part[:, 0] if part.shape[1] == 1 else part
 
-    def agreement(self, sums: Floats, whose: str) -> Floats:
+    def agreement(self, sums: Floats, side: str) -> Floats:
         """Return the agreement of the `judge`, or of `people`, with a person, shape (B,)."""
-        return agreement(self.of(sums, whose), self.classes, self.groups)
+        return agreement(self.of(sums, side), self.classes, self.groups)
 
 
-def tally(of: RatedReplies) -> StudySums:
+def tally(replies: RatedReplies) -> StudySums:
     """Sum replies up by conversation."""
-    _, codes = dense(of.cluster)
-    size, groups = int(codes.max()) + 1, int(of.system.max()) + 1
-    values, unsafe = of.values[:, 1:], of.unsafe[:, 1:]
+    _, codes = dense(replies.cluster)
+    size, groups = int(codes.max()) + 1, int(replies.system.max()) + 1
+    values, unsafe = replies.values[:, 1:], replies.unsafe[:, 1:]
     raters = np.isfinite(values).sum(axis=1)
     parts: dict[str, Floats] = {}
 
@@ -267,52 +267,55 @@ def tally(of: RatedReplies) -> StudySums:
         w, g = summed(weight, part).T
         parts[name] = np.stack([w, g, w * w, w * g, g * g], axis=1)
 
-    for end, calls, judged in (("unsafe", unsafe, of.unsafe[:, 0]), ("safe", 1 - unsafe, 1 - of.unsafe[:, 0])):
-        called = np.where(raters > 1, np.nansum(calls, axis=1), 0.0)
-        shared = called * (called - 1) / np.maximum(raters - 1, 1)
-        ratio(end, called, called * np.nan_to_num(judged) - shared)
+    for end, marks, judged in (
+        ("unsafe", unsafe, replies.unsafe[:, 0]),
+        ("safe", 1 - unsafe, 1 - replies.unsafe[:, 0]),
+    ):
+        calls = np.where(raters > 1, np.nansum(marks, axis=1), 0.0)
+        shared = calls * (calls - 1) / np.maximum(raters - 1, 1)
+        ratio(end, calls, calls * np.nan_to_num(judged) - shared)
         parts[f"shared_{end}"] = summed(shared)
         if end == "unsafe":
-            ratio("found", of.together, of.together * np.nan_to_num(judged))
-            ratio("people_find", called * (raters - 1), called * (called - 1))
+            ratio("found", replies.together, replies.together * np.nan_to_num(judged))
+            ratio("people_find", calls * (raters - 1), calls * (calls - 1))
     total = np.nansum(values, axis=1)
-    given = np.isfinite(of.values[:, 0]) & (raters > 0)
-    ratio("bias", given, np.where(given, of.values[:, 0] - total / np.maximum(raters, 1), 0.0))
-    if of.worst is not None and values.shape[1] > 1:
-        for name, missed in (("missed", 1 - of.unsafe), ("unused", 1 - of.worst)):
-            near = losses(missed, of.worst)
+    valued = np.isfinite(replies.values[:, 0]) & (raters > 0)
+    ratio("bias", valued, np.where(valued, replies.values[:, 0] - total / np.maximum(raters, 1), 0.0))
+    if replies.worst is not None and values.shape[1] > 1:
+        for name, missed in (("missed", 1 - replies.unsafe), ("unused", 1 - replies.worst)):
+            near = losses(missed, replies.worst)
             loss, present = (
                 np.stack([np.bincount(codes[near.near], column, minlength=size) for column in part.T], axis=1)
                 for part in (near.loss, near.rated)
             )
-            there = present > 0
-            many = np.maximum(there.sum(axis=1), 1)
-            mean = (there * loss).sum(axis=1) / many
-            spread = (there * (loss - mean[:, None]) ** 2).sum(axis=1) / many
+            is_there = present > 0
+            number = np.maximum(is_there.sum(axis=1), 1)
+            mean = (is_there * loss).sum(axis=1) / number
+            spread = (is_there * (loss - mean[:, None]) ** 2).sum(axis=1) / number
             parts[name] = np.stack([loss[:, 0] - mean, spread], axis=1)
-    everybody = range(1, values.shape[1] + 1)
-    parts["judge"] = _paired(of, codes, [(0, i) for i in everybody])
-    parts["people"] = _paired(of, codes, [(i, j) for i in everybody for j in everybody if i != j])
-    whole = parts["judge"].sum(axis=0)
-    steps = np.diag(np.maximum(whole, 1.0) * 1e-5)
-    z = [np.arctanh(np.clip(agreement(whole + sign * steps, of.classes, groups), -1 + 1e-9, 1 - 1e-9)) for sign in (1, -1)]  # fmt: skip
-    moved = (parts["judge"] - whole / size) @ np.nan_to_num((z[0] - z[1]) / (2 * np.diag(steps))) * size
+    persons = range(1, values.shape[1] + 1)
+    parts["judge"] = _paired(replies, codes, [(0, i) for i in persons])
+    parts["people"] = _paired(replies, codes, [(i, j) for i in persons for j in persons if i != j])
+    totals = parts["judge"].sum(axis=0)
+    steps = np.diag(np.maximum(totals, 1.0) * 1e-5)
+    z = [np.arctanh(np.clip(agreement(totals + sign * steps, replies.classes, groups), -1 + 1e-9, 1 - 1e-9)) for sign in (1, -1)]  # fmt: skip
+    moved = (parts["judge"] - totals / size) @ np.nan_to_num((z[0] - z[1]) / (2 * np.diag(steps))) * size
     parts["influence"] = np.square(moved)[:, None]
     ends = np.cumsum([part.shape[1] for part in parts.values()])
-    at = {name: slice(int(end) - part.shape[1], int(end)) for (name, part), end in zip(parts.items(), ends, strict=True)}  # fmt: skip
-    return StudySums(np.concatenate(list(parts.values()), axis=1), at, of.classes, groups, values.shape[1])
+    places = {name: slice(int(end) - part.shape[1], int(end)) for (name, part), end in zip(parts.items(), ends, strict=True)}  # fmt: skip
+    return StudySums(np.concatenate(list(parts.values()), axis=1), places, replies.classes, groups, values.shape[1])
 
 
-def _paired(of: RatedReplies, codes: Codes, sides: list[tuple[int, int]]) -> Floats:
+def _paired(replies: RatedReplies, codes: Codes, sides: list[tuple[int, int]]) -> Floats:
     """Sum up what agreement of pairs of raters is made of, shape (C, groups · columns); a reply counts once."""
-    groups, size = int(of.system.max()) + 1, int(codes.max()) + 1
-    columns, place = np.zeros((size * groups, of.classes**2 or 6)), codes * groups + of.system
-    both = [np.isfinite(of.values[:, pair]).all(axis=1) for pair in sides]
+    groups, size = int(replies.system.max()) + 1, int(codes.max()) + 1
+    columns, place = np.zeros((size * groups, replies.classes**2 or 6)), codes * groups + replies.system
+    both = [np.isfinite(replies.values[:, pair]).all(axis=1) for pair in sides]
     number = np.maximum(np.sum(both, axis=0), 1) if sides else np.ones(len(codes))
     for rows, (i, j) in zip(both, sides, strict=True):
-        x, y, weight = of.values[rows, j], of.values[rows, i], 1 / number[rows]
-        if of.classes:
-            flat = place[rows] * of.classes**2 + (np.rint(x) * of.classes + np.rint(y)).astype(np.intp)
+        x, y, weight = replies.values[rows, j], replies.values[rows, i], 1 / number[rows]
+        if replies.classes:
+            flat = place[rows] * replies.classes**2 + (np.rint(x) * replies.classes + np.rint(y)).astype(np.intp)
             columns += np.bincount(flat, weight, minlength=columns.size).reshape(columns.shape)
         else:
             for column, part in zip(columns.T, moments.terms(x, y), strict=True):
@@ -336,57 +339,57 @@ def mean(sums: Floats) -> StudyMean:
     return StudyMean(value, np.sqrt(spread * number / np.maximum(number - 1, 1e-9)), number)
 
 
-def sizes(least: int) -> list[int]:
+def sizes(start: int) -> list[int]:
     """Return the numbers of conversations that are tried, from the least that may do to `MOST`."""
-    tried = [_BLOCK * math.ceil(least / _BLOCK)]
+    tried = [_BLOCK * math.ceil(start / _BLOCK)]
     while tried[-1] < MOST:
         tried.append(min(max(round(tried[-1] * _STEP / _BLOCK), tried[-1] // _BLOCK + 1) * _BLOCK, MOST))
     return tried
 
 
-def drawn(of: StudySums, least: int, seed: int = 0) -> Iterator[tuple[int, Floats]]:
+def drawn(population: StudySums, start: int, seed: int = 0) -> Iterator[tuple[int, Floats]]:
     """Draw studies from a population: yields numbers of conversations, rising, and the sums (STUDIES, columns) of studies."""
     random = np.random.default_rng(seed)
-    blocks = of.rows.reshape(-1, _BLOCK, of.rows.shape[1]).sum(axis=1)
+    blocks = population.rows.reshape(-1, _BLOCK, population.rows.shape[1]).sum(axis=1)
     centre = blocks.mean(axis=0)
     values, vectors = np.linalg.eigh(np.cov(blocks, rowvar=False))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    sums, done = np.zeros((STUDIES, len(centre))), 0
-    for size in sizes(least):
-        more = (size - done) // _BLOCK
-        if more <= _DRAWN:
-            for _ in range(more):
+    sums, reached = np.zeros((STUDIES, len(centre))), 0
+    for size in sizes(start):
+        blocks_added = (size - reached) // _BLOCK
+        if blocks_added <= _DRAWN:
+            for _ in range(blocks_added):
                 sums += blocks[random.integers(len(blocks), size=STUDIES)]
         else:
-            sums += more * centre + math.sqrt(more) * random.normal(size=sums.shape) @ root.T
-        done = size
+            sums += blocks_added * centre + math.sqrt(blocks_added) * random.normal(size=sums.shape) @ root.T
+        reached = size
         yield size, sums
 
 
-def continued(of: RatedReplies, seed: int = 0) -> tuple[StudySums, Iterator[tuple[int, Floats]]]:
+def continued(replies: RatedReplies, seed: int = 0) -> tuple[StudySums, Iterator[tuple[int, Floats]]]:
     """Go on from what was rated: yields numbers of conversations, the rated ones included, and sums as `drawn` does."""
-    seen = tally(of)
-    opposite = of._replace(unsafe=np.column_stack([1 - of.unsafe[:, 0], of.unsafe[:, 1:]]))
-    if of.worst is not None:
-        opposite = opposite._replace(worst=np.column_stack([1 - of.unsafe[:, 0], of.worst[:, 1:]]))
-    return seen, _continued(seen, tally(opposite).rows, seed)
+    rated_sums = tally(replies)
+    opposite = replies._replace(unsafe=np.column_stack([1 - replies.unsafe[:, 0], replies.unsafe[:, 1:]]))
+    if replies.worst is not None:
+        opposite = opposite._replace(worst=np.column_stack([1 - replies.unsafe[:, 0], replies.worst[:, 1:]]))
+    return rated_sums, _continued(rated_sums, tally(opposite).rows, seed)
 
 
-def _continued(seen: StudySums, opposite: Floats, seed: int) -> Iterator[tuple[int, Floats]]:
+def _continued(rated_sums: StudySums, opposite: Floats, seed: int) -> Iterator[tuple[int, Floats]]:
     random = np.random.default_rng(seed)
-    rated, whole = len(seen.rows), seen.rows.sum(axis=0)
+    rated, totals = len(rated_sums.rows), rated_sums.rows.sum(axis=0)
     block = random.permutation(np.arange(rated) % min(rated, _ROWS))
-    held = np.bincount(block).astype(float)
-    rows = np.stack([np.bincount(block, column) for column in seen.rows.T], axis=1)
-    ends = seen.of(seen.rows, "found")[:, 0] > 0
+    lengths = np.bincount(block).astype(float)
+    rows = np.stack([np.bincount(block, column) for column in rated_sums.rows.T], axis=1)
+    ends = rated_sums.of(rated_sums.rows, "found")[:, 0] > 0
     prior = 0.5 / np.where(ends, max(ends.sum(), 1), max((~ends).sum(), 1))
-    rows, holds = np.concatenate([rows, opposite]), np.append(held, np.ones(rated))
-    weights = np.concatenate([random.gamma(1.0, size=(STUDIES, len(held))), random.gamma(prior, size=(STUDIES, rated))], axis=1)  # fmt: skip
+    rows, holds = np.concatenate([rows, opposite]), np.append(lengths, np.ones(rated))
+    weights = np.concatenate([random.gamma(1.0, size=(STUDIES, len(lengths))), random.gamma(prior, size=(STUDIES, rated))], axis=1)  # fmt: skip
     weights /= (weights @ holds)[:, None]
-    sums, done = np.tile(whole, (STUDIES, 1)), rated
+    sums, reached = np.tile(totals, (STUDIES, 1)), rated
     yield rated, sums
-    while done < MOST:
-        size = min(max(math.ceil(done * _STEP), done + 1), max(MOST, rated))
-        sums += random.poisson((size - done) * weights) @ rows
-        done = size
+    while reached < MOST:
+        size = min(max(math.ceil(reached * _STEP), reached + 1), max(MOST, rated))
+        sums += random.poisson((size - reached) * weights) @ rows
+        reached = size
         yield size, sums

@@ -192,64 +192,64 @@ class PlannedStudies(NamedTuple):
             rule: with the limits.
             verdict: good or moderate.
         """
-        of, level = self.tally, "good" if verdict == GOOD else "moderate"
-        limit, shift, danger, beside = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger, rule.left_out))  # fmt: skip
-        bias, alone = planning.mean(of.of(sums, "bias")), of.persons < 2
+        tally, level = self.tally, "good" if verdict == GOOD else "moderate"
+        limit, shift, danger, margin_below = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger, rule.left_out))  # fmt: skip
+        bias, alone = planning.mean(tally.of(sums, "bias")), tally.persons < 2
         t = _student(0.975, bias.number)
-        people = np.full(len(sums), np.nan) if alone else of.agreement(sums, "people")
-        z = np.arctanh(np.clip(of.agreement(sums, "judge"), -1 + 1e-9, 1 - 1e-9))
-        low = np.tanh(z - t * np.sqrt(np.maximum(of.of(sums, "influence"), 0.0) / (size * max(size - 1, 1))))
-        relative = (people >= rule.agreement.people) & (low >= people - beside)
+        people = np.full(len(sums), np.nan) if alone else tally.agreement(sums, "people")
+        z = np.arctanh(np.clip(tally.agreement(sums, "judge"), -1 + 1e-9, 1 - 1e-9))
+        low = np.tanh(z - t * np.sqrt(np.maximum(tally.of(sums, "influence"), 0.0) / (size * max(size - 1, 1))))
+        relative = (people >= rule.agreement.people) & (low >= people - margin_below)
         clauses: dict[str, Mask] = {"agreement": (low >= limit) | relative}
-        subjects = of.of(sums, "bias")[:, 0]
+        subjects = tally.of(sums, "bias")[:, 0]
         clauses["replies"] = (subjects >= rule.data.subjects) & (bias.number >= rule.data.clusters - 1e-9)
-        if not of.classes:
+        if not tally.classes:
             clauses["bias"] = np.abs(bias.value) + t * bias.error <= shift * self.span
         if verdict == GOOD and alone:
             clauses[SECOND_PERSON] = np.zeros(len(sums), dtype=bool)
         if not self.ended:
             return clauses
         for end in () if alone else ("unsafe", "safe"):
-            gap, margin = planning.mean(of.of(sums, end)), rule.left_out.good
+            gap, margin = planning.mean(tally.of(sums, end)), rule.left_out.good
             error = np.maximum(gap.error, np.sqrt(margin * (1 - margin) / gap.number))
             reach = _student(LEVEL, gap.number) * error
             surely_worse = gap.value + reach < -margin
-            shared = of.of(sums, f"shared_{end}") >= rule.left_out.shared * of.of(sums, end)[:, 0]
+            shared = tally.of(sums, f"shared_{end}") >= rule.left_out.shared * tally.of(sums, end)[:, 0]
             clauses[f"{end} replies, with a clinician"] = (
-                (gap.number >= 2) & (gap.value - reach >= -beside) & ~surely_worse & shared
+                (gap.number >= 2) & (gap.value - reach >= -margin_below) & ~surely_worse & shared
             )
-        found, ceiling = (planning.mean(of.of(sums, name)) for name in ("found", "people_find"))
-        unreachable = np.asarray(not alone) & ~_reached(ceiling, rule.danger.good)
-        clauses["unsafe replies found"] = _reached(found, danger) | unreachable
+        by_judge, by_people = (planning.mean(tally.of(sums, name)) for name in ("found", "people_find"))
+        unreachable = np.asarray(not alone) & ~_reached(by_people, rule.danger.good)
+        clauses["unsafe replies found"] = _reached(by_judge, danger) | unreachable
         for name, chance in (("missed", rule.data.level), ("unused", rule.data.unused)):
-            if verdict == GOOD and name in of.at:
-                more, spread = of.of(sums, name).T
+            if verdict == GOOD and name in tally.places:
+                excess, spread = tally.of(sums, name).T
                 # a whole step of the sum is one verdict more or less; half of it is the correction for continuity
-                z = (more - (of.persons + 1) / 2) / np.sqrt(np.maximum(spread, 1e-9))
+                z = (excess - (tally.persons + 1) / 2) / np.sqrt(np.maximum(spread, 1e-9))
                 clauses[f"worst level {name}"] = z < special.ndtri(1 - chance)
         return clauses
 
     def needed(self, rule: ReliabilityRule, verdicts: Sequence[str], wanted: float) -> dict[str, _Needed]:
         """Return what each verdict takes."""
-        found: dict[str, _Needed] = {}
+        planned: dict[str, _Needed] = {}
         before: dict[str, tuple[int, float]] = {}
         best = dict.fromkeys(verdicts, _Needed(None, -1.0, ""))
         for size, sums in self.studies:
             for verdict in verdicts:
-                if verdict in found:
+                if verdict in planned:
                     continue
                 clauses = self.clauses(size, sums, rule, verdict)
                 power = float(np.mean(np.all([*clauses.values()], axis=0)))
                 weakest = min(clauses, key=lambda name: float(clauses[name].mean()))
                 if power >= wanted:
                     number = _between(*before.get(verdict, (size, power)), size, power, wanted)
-                    found[verdict] = _Needed(number, wanted if number < size else power, weakest)
+                    planned[verdict] = _Needed(number, wanted if number < size else power, weakest)
                 before[verdict] = (size, power)
-                _, most, clause = best[verdict]
-                best[verdict] = _Needed(None, max(power, most), weakest if power > most - 0.05 else clause)
-            if len(found) == len(verdicts):
+                _, highest, clause = best[verdict]
+                best[verdict] = _Needed(None, max(power, highest), weakest if power > highest - 0.05 else clause)
+            if len(planned) == len(verdicts):
                 break
-        return best | found
+        return best | planned
 
 
 class _Needed(NamedTuple):
@@ -260,12 +260,12 @@ class _Needed(NamedTuple):
     weakest: str
 
 
-def _between(few: int, low: float, many: int, high: float, wanted: float) -> int:
+def _between(smaller: int, low: float, larger: int, high: float, wanted: float) -> int:
     """Return where between two sizes a power is reached: its probit rises as the square root of the size."""
-    if few >= many or high <= low:
-        return many
-    (a, b, c), (start, end) = special.ndtri(np.clip([low, wanted, high], 1e-3, 1 - 1e-3)), np.sqrt([few, many])
-    return min(math.ceil((start + (end - start) * (b - a) / (c - a)) ** 2), many) if c > a else many
+    if smaller >= larger or high <= low:
+        return larger
+    (a, b, c), (start, end) = special.ndtri(np.clip([low, wanted, high], 1e-3, 1 - 1e-3)), np.sqrt([smaller, larger])
+    return min(math.ceil((start + (end - start) * (b - a) / (c - a)) ** 2), larger) if c > a else larger
 
 
 def _reached(share: planning.StudyMean, limit: float) -> Mask:
@@ -305,19 +305,19 @@ def before(
         ))  # fmt: skip
     except ValueError as error:
         raise UsageError(f"--assume: {error}") from error
-    least = max(rule.data.clusters, math.ceil(rule.data.subjects / given.replies))
-    own = _made_up(world, given, least)
+    start = max(rule.data.clusters, math.ceil(rule.data.subjects / given.replies))
+    own = _made_up(world, given, start)
     needed = own.needed(rule, verdicts, power)
     reachable = [verdict for verdict in verdicts if needed[verdict].number is not None]
     others = {
-        people: needed if people == given.people else _made_up(world, given, least, people=people).needed(rule, reachable, power)
+        people: needed if people == given.people else _made_up(world, given, start, people=people).needed(rule, reachable, power)
         for people in sorted({*PEOPLE, given.people})
     }  # fmt: skip
     short = [
         verdict for verdict in verdicts if needed[verdict].number is None and needed[verdict].weakest != SECOND_PERSON
     ]
     juries, repeats = (
-        [(n, _made_up(world, given, least, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
+        [(n, _made_up(world, given, start, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
         for name, tries in (("judges", JURIES), ("repeats", ASKED))
     )
     judge_shares, people_share = _shares(own.tally)
@@ -344,20 +344,20 @@ def before(
     return rows
 
 
-def _made_up(world: planning.World, given: Assumptions, least: int, **other: int) -> PlannedStudies:
+def _made_up(world: planning.World, given: Assumptions, start: int, **other: int) -> PlannedStudies:
     """Return studies from a number of conversations on, some of what is assumed being other than given."""
-    of = world.but(**other).population()
-    return PlannedStudies(of, planning.drawn(of, least), (given.classes or given.levels) - 1)
+    population = world.but(**other).population()
+    return PlannedStudies(population, planning.drawn(population, start), (given.classes or given.levels) - 1)
 
 
-def _shares(of: planning.StudySums) -> tuple[float | None, float | None]:
+def _shares(tally: planning.StudySums) -> tuple[float | None, float | None]:
     """Return what a judge, and another person, share of a person's unsafe calls."""
-    sums = of.rows.sum(axis=0)[None]
-    if of.persons < 2:
-        found = float(planning.mean(of.of(sums, "found")).value[0])
-        return None if math.isnan(found) else found, None
-    calls, gap = map(float, of.of(sums, "unsafe")[0, :2])
-    shared = float(of.of(sums, "shared_unsafe")[0])
+    sums = tally.rows.sum(axis=0)[None]
+    if tally.persons < 2:
+        share = float(planning.mean(tally.of(sums, "found")).value[0])
+        return None if math.isnan(share) else share, None
+    calls, gap = map(float, tally.of(sums, "unsafe")[0, :2])
+    shared = float(tally.of(sums, "shared_unsafe")[0])
     return ((shared + gap) / calls, shared / calls) if calls else (None, None)
 
 
@@ -424,19 +424,19 @@ def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tu
         rows.pivot("rater", index="subject", values="number", aggregate_function="median"), on="subject", maintain_order="left"
     )  # fmt: skip
     values = wide.select(card.judge, *persons).cast(pl.Float64).to_numpy()
-    known = np.isfinite(values)
+    is_rated = np.isfinite(values)
     worst = scale.unsafe.worst(scale) if scale.unsafe is not None else None
-    unsafe = np.where(known, scale.unsafe.among(values), np.nan) if scale.unsafe is not None else np.full_like(values, np.nan)  # fmt: skip
+    unsafe = np.where(is_rated, scale.unsafe.among(values), np.nan) if scale.unsafe is not None else np.full_like(values, np.nan)  # fmt: skip
     both = np.full(len(wide), fill_value=False)
     if scale.unsafe is not None:
         agreed = together(rows.filter(pl.col("rater").is_in(persons)), scale.unsafe).collect()
         both = wide.select("subject").join(agreed, on="subject", maintain_order="left")["unsafe"].to_numpy()
-    of = planning.RatedReplies(
-        values if scale.ordered else np.where(known, np.searchsorted(scale.values, values), np.nan), unsafe,
-        None if worst is None else np.where(known, worst.among(values), np.nan), both, wide["cluster"].to_numpy(),
+    replies = planning.RatedReplies(
+        values if scale.ordered else np.where(is_rated, np.searchsorted(scale.values, values), np.nan), unsafe,
+        None if worst is None else np.where(is_rated, worst.among(values), np.nan), both, wide["cluster"].to_numpy(),
         wide["system"].to_numpy(), 0 if scale.ordered else len(scale.values),
     )  # fmt: skip
-    tally, studies = planning.continued(of)
+    tally, studies = planning.continued(replies)
     return PlannedStudies(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
 
 
@@ -531,7 +531,7 @@ def _called_unsafe(shared: float, margin: float, passes: float) -> int:
     for _ in range(40):
         latent = (low + high) / 2
         p = special.ndtr((special.ndtri(0.15) - math.sqrt(latent) * x) / math.sqrt(1 - latent))
-        one, two, three = (float((p**power).mean()) for power in (1, 2, 3))
-        low, high = (latent, high) if two / one < shared else (low, latent)
-    called = 6 * (two - three) / (2 * one) ** 2 * (2 * one - two)
-    return math.ceil(called * float((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
+        first, second, third = (float((p**power).mean()) for power in (1, 2, 3))
+        low, high = (latent, high) if second / first < shared else (low, latent)
+    spread_a_reply = 6 * (second - third) / (2 * first) ** 2 * (2 * first - second)
+    return math.ceil(spread_a_reply * float((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)
