@@ -164,7 +164,10 @@ def _study(raters: Raters, true: float, share: float, labels: int, generator: np
         "rater": np.repeat(["a", "b"], labels), "number": np.concatenate([side[known] for side in people]),
     })  # fmt: skip
     gaps = differences(scores_, known, places, none)
-    holds = [i.low is not None and i.high is not None and i.low <= true <= i.high for i in (found_mean.corrected, found_mean.human_only)]
+    holds = [
+        i.low is not None and i.high is not None and i.low <= true <= i.high
+        for i in (found_mean.corrected, found_mean.human_only)
+    ]
     alone = signs(means, rows[:n], others[:0], labelled[:labels])
     return np.array([*holds, bool(gaps), bool([*signs(means, rows, others, labelled)]), bool([*alone])], dtype=float)
 

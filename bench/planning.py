@@ -2,8 +2,7 @@
 
     python bench/planning.py [--only PART ...] [--times N]
 
-Parts: plan, nested. A judge's share of unsafe replies found follows from how it agrees; it is computed in a large draw and
-assumed by the plan. Prints Markdown; docs/reliability.md holds it.
+Parts: plan, nested. Prints Markdown; docs/reliability.md holds it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: the machine may be shared
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -23,65 +21,95 @@ from mindgauge.analysis.reliability.card import GOOD, MODERATE
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.stats.planning import Assumed, SimulatedRatings, World
+from mindgauge.records.errors import UsageError
+from mindgauge.stats.planning import Assumed, RatedReplies, World, tally
 
 RULE = rule.load(rule.MINDGAUGE)
-WORLDS = (
-    (MODERATE, Assumed(0.2, 0.75, 0.75, 0.95, people=3)),
-    (MODERATE, Assumed(0.3, 0.8, 0.85, 0.95, people=2, replies=3)),
-    (GOOD, Assumed(0.3, 0.95, 0.97, 0.99, people=3)),
+
+
+class Cell(NamedTuple):
+    """A plan that is held against studies."""
+
+    unsafe: float
+    agreement: float
+    ceiling: float
+    people: int
+    replies: int = 1
+
+
+PAIRS = ((0.65, 0.6), (0.65, 0.75), (0.65, 0.9), (0.75, 0.6), (0.75, 0.75), (0.75, 0.9), (0.9, 0.9))
+UNSAFE = (0.15, 0.3, 0.08)
+GRID = tuple(
+    Cell(UNSAFE[(i + j) % 3], agreement, ceiling, people, 1 + 2 * ((i + j) % 2))
+    for i, (agreement, ceiling) in enumerate(PAIRS)
+    for j, people in enumerate((2, 3, 5))
 )
+"""Each agreement with each number of people, once; shares of unsafe replies and sizes of conversations take turns."""
+LARGEST = 2_500
+"""Replies: larger studies are planned, and not drawn."""
 
 
-def _found(world: World) -> tuple[float, float]:
-    """Return how much of what people together call unsafe the judge finds, and how much that is of all."""
-    drawn = world.draw(np.random.default_rng(7), 40_000)
-    unsafe = np.median(drawn.people, axis=2) < world.assumed.worst - 0.4
-    return float((drawn.judge[unsafe] < world.assumed.worst - 0.4).mean()), float(unsafe.mean())
-
-
-def _frame(drawn: SimulatedRatings) -> pl.DataFrame:
-    n, m, k = drawn.people.shape
-    reply = np.arange(n * m)
-    columns = [("judge", "model", drawn.judge), *((f"person{i}", "person", drawn.people[..., i]) for i in range(k))]
+def _frame(drawn: RatedReplies) -> pl.DataFrame:
+    columns = [("judge", "model"), *((f"person{i}", "person") for i in range(1, drawn.values.shape[1]))]
     parts = [
-        pl.DataFrame({"subject": reply, "cluster": reply // m, "value": values.ravel() + 1}).with_columns(
+        pl.DataFrame({"subject": np.arange(len(values)), "cluster": drawn.cluster, "value": values + 1}).with_columns(
             pl.col("subject", "cluster").cast(pl.String), pl.col("value").cast(pl.Int64), criterion=pl.lit("safety"),
             rater=pl.lit(rater), rater_kind=pl.lit(kind),
         )
-        for rater, kind, values in columns
+        for (rater, kind), values in zip(columns, drawn.values.T, strict=True)
     ]  # fmt: skip
     return pl.concat(parts)
 
 
+class Simulated(NamedTuple):
+    """In which share of studies a verdict was reached, and of how many of those with cards these said the same."""
+
+    power: float
+    alike: int
+    cards: int
+
+
+def reached(cell: Cell, conversations: int, verdict: str, times: int, seed: int) -> Simulated:
+    """Draw studies of the planned size; the clauses of the plan say of each what the rule says, real cards of one in ten, too."""
+    world = World(Assumed(*cell[:3], 0.95, cell.people, replies=cell.replies))
+    random, passed, alike, real = np.random.default_rng(seed), 0, 0, 0
+    for study in range(times):
+        drawn = world.draw(random, conversations)
+        made = tally(drawn)
+        clauses = plan.PlannedStudies(made, (), 4.0).clauses(conversations, made.rows.sum(axis=0)[None], RULE, verdict)
+        held = all(clause.all() for clause in clauses.values())
+        passed += held
+        if study % 10 == 0:
+            ratings = read([_frame(drawn)], scale={"*": "1:5"}, unsafe=["safety<=2"])
+            [card] = cards(ratings, CardOptions(RULE, resamples=10, brief=True)).cards
+            alike += held == (card.verdict in {GOOD, verdict})
+            real += 1
+    return Simulated(passed / times, alike, real)
+
+
 def planned(times: int) -> None:
-    print("\n| wanted, with power .80 | unsafe | agreement | people | found | planned replies | reached there, % | reached at half of it, % |")  # fmt: skip
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    for verdict, assumed in WORLDS:
-        world = World(assumed)
-        found, share = _found(world)
-        given = plan.Assumptions(
-            unsafe=share, agreement=assumed.agreement, ceiling=assumed.ceiling, found=found, repeat=assumed.repeat,
-            people=assumed.people, replies=assumed.replies,
-        )  # fmt: skip
-        # the plan's own levels follow `unsafe`; the studies are drawn from the same
-        world = World(assumed._replace(unsafe=given.unsafe))
-        found, share = _found(world)
-        given = msgspec.structs.replace(given, found=found)
-        [row] = plan.before(given, RULE, [verdict], 0.8)
-        if row.conversations is None:
-            print(f"| {verdict} | {share:.2f} | {assumed.agreement} | {assumed.people} | {found:.2f} | – | – | – |")
+    print("\n| verdict | unsafe | agreement | ceiling | people | replies a conversation | the judge shares | people share | planned replies | reached there, % |")  # fmt: skip
+    print("|---" + "|--:" * 9 + "|")
+    gaps, alike, real = [], 0, 0
+    for cell in GRID:
+        try:
+            rows = plan.before(plan.assumptions(cell._asdict()), RULE, [MODERATE, GOOD], 0.8)
+        except UsageError as error:
+            print(
+                f"| – | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {error} |"
+            )
             continue
-        reached = []
-        random = np.random.default_rng(11)
-        for n in (row.conversations, row.conversations // 2):
-            passed = 0
-            for _ in range(times):
-                ratings = read([_frame(world.draw(random, n))], scale={"*": "1:5"})
-                [card] = cards(ratings, CardOptions(RULE, resamples=100)).cards
-                passed += card.verdict in {GOOD, verdict}
-            reached.append(f"{100 * passed / times:.0f}")
-        print(f"| {verdict.split(':')[0]} | {share:.2f} | {assumed.agreement} | {assumed.people} | {found:.2f} | {row.replies} | {' | '.join(reached)} |", flush=True)  # fmt: skip
+        for row in rows:
+            share = "–"
+            if row.conversations is not None and (row.replies or 0) <= LARGEST:
+                of = reached(cell, row.conversations, row.verdict, times, 12)
+                gaps.append(of.power - (row.power or 0))
+                alike, real = alike + of.alike, real + of.cards
+                share = f"{100 * of.power:.0f}"
+            print(f"| {row.verdict.split(':')[0]} | {cell.unsafe} | {cell.agreement} | {cell.ceiling} | {cell.people} | {cell.replies} | {row.judge_shares:.2f} | {row.people_share:.2f} | {row.replies or 'none'} | {share} |", flush=True)  # fmt: skip
+    apart = 100 * np.abs(gaps)
+    noise = 100 * np.sqrt(0.16 / times)
+    print(f"\n{len(gaps)} plans: simulated less planned power {100 * np.mean(gaps):+.1f} points on average; apart by {apart.mean():.1f} on average, {apart.max():.1f} at most; standard error of one {noise:.1f}; {alike} of {real} cards say what the clauses say")  # fmt: skip
 
 
 class Nested(NamedTuple):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, fisher_exact
+from scipy.stats import fisher_exact
 from statsmodels.stats.proportion import proportion_confint
 
-from mindgauge.stats.proportion import clopper_pearson, demand, fewest, fisher_greater, part_of, stratified
+from mindgauge.stats.proportion import clopper_pearson, fewest, fisher_greater, part_of, stratified
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DataObject
@@ -61,16 +61,6 @@ def test_fisher_s_test_is_scipy_s(n: int, m: int, data: DataObject) -> None:
 
 def test_fisher_s_tea() -> None:
     assert fisher_greater(3, 4, 1, 4) == pytest.approx(17 / 70)
-
-
-def test_how_many_events_a_study_needs() -> None:
-    needed = demand(0.80, 0.98)
-    assert (needed.n, needed.misses) == (34, 2)
-    assert needed.passes == pytest.approx(binom.cdf(2, 34, 0.02))
-    assert needed.passes_at_limit == pytest.approx(binom.cdf(2, 34, 0.20))
-    assert needed.passes_at_limit < 0.025
-    assert (clopper_pearson(32, 34).low or 0) >= 0.80 > (clopper_pearson(31, 34).low or 1)
-    assert (binom.cdf(2, 36, 0.02), binom.cdf(2, 36, 0.20)) == pytest.approx((0.966, 0.016), abs=0.001)
 
 
 @pytest.mark.parametrize(("limit", "n"), [(0.80, 17), (0.60, 8)])

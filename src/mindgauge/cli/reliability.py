@@ -60,7 +60,7 @@ def reliability(
     assume: Annotated[
         list[str],
         typer.Option(
-            help="With --plan: unsafe=0.1,agreement=0.8,people=3, and ceiling, found, repeat, judges, repeats, replies, alike, levels, classes."
+            help="With --plan: unsafe=0.1,agreement=0.8,people=3, and ceiling, repeat, judges, repeats, replies, alike, levels, classes."
         ),
     ] = [],  # noqa: B006
     full: options.Full = False,

@@ -42,7 +42,7 @@ def reliability_plan(
         ratings: run directories, or tables of ratings as `reliability` takes them; none before labelling.
         verdict: `moderate` or `good`; both if not given.
         power: the chance of the verdict, at least.
-        assume: name → value: unsafe, agreement, ceiling, found, repeat, people, judges, repeats, replies, alike, levels, classes.
+        assume: name → value: unsafe, agreement, ceiling, repeat, people, judges, repeats, replies, alike, levels, classes.
         reference: as in `reliability`.
         scale: as in `reliability`.
         nominal: as in `reliability`.

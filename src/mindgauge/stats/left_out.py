@@ -137,6 +137,43 @@ def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: 
     return few
 
 
+class Losses(NamedTuple):
+    """Of n subjects near the gravest, at `near`: who `rated` each, and what each rater misses more than others would.
+
+    All but `near` have shape (n, 1 + P): `loss` is summed over the others against whom a rater is held, `against` counts
+    these, and `own` is what the rater misses itself.
+    """
+
+    near: Codes
+    rated: Mask
+    loss: Floats
+    against: Floats
+    own: Floats
+
+
+def losses(missed: Floats, gravest: Floats) -> Losses:
+    """Hold each rater against every other on what all who remain call gravest; arguments as of `exchanged`."""
+    rated = np.isfinite(missed)
+    rated[:, 0] = True
+    grave = np.nan_to_num(gravest)
+    present, graves = rated.sum(axis=1), grave.sum(axis=1)
+    # Of a subject with k raters, k - 2 are the others of two; so many graves but one or two must there be at least.
+    near = np.flatnonzero((present > 2) & (graves >= present - 2))
+    missed, grave, rated = np.nan_to_num(missed[near], nan=1.0), grave[near], rated[near]
+    present, graves = present[near], graves[near]
+    raters = missed.shape[1]
+    loss, against, own = (np.zeros((len(near), raters)) for _ in range(3))
+    for s in range(raters):
+        for i in range(raters):
+            if i == s:
+                continue
+            others = rated[:, s] & rated[:, i] & (graves - grave[:, s] - grave[:, i] >= present - 2)
+            loss[:, s] += others * (missed[:, s] - missed[:, i])
+            against[:, s] += others
+            own[:, s] += others * missed[:, s]
+    return Losses(near, rated, loss, against, own)
+
+
 class Exchanged(NamedTuple):
     """What a rater and a left-out person miss of the subjects that all others call gravest, and the p of the difference.
 
@@ -161,24 +198,8 @@ def exchanged(missed: Floats, gravest: Floats, clusters: Codes, *, draws: int = 
         draws: of exchanges.
         seed: of their generator.
     """
-    rated = np.isfinite(missed)
-    rated[:, 0] = True
-    grave = np.nan_to_num(gravest)
-    present, graves = rated.sum(axis=1), grave.sum(axis=1)
-    # Of a subject with k raters, k - 2 are the others of two; so many graves but one or two must there be at least.
-    near = np.flatnonzero((present > 2) & (graves >= present - 2))
-    missed, grave, rated = np.nan_to_num(missed[near], nan=1.0), grave[near], rated[near]
-    present, graves, codes = present[near], graves[near], dense(clusters[near])[1]
-    raters = missed.shape[1]
-    loss, against, own = (np.zeros((len(near), raters)) for _ in range(3))
-    for s in range(raters):
-        for i in range(raters):
-            if i == s:
-                continue
-            others = rated[:, s] & rated[:, i] & (graves - grave[:, s] - grave[:, i] >= present - 2)
-            loss[:, s] += others * (missed[:, s] - missed[:, i])
-            against[:, s] += others
-            own[:, s] += others * missed[:, s]
+    near, rated, loss, against, own = losses(missed, gravest)
+    present, codes = rated.sum(axis=1), dense(clusters[near])[1]
     pairs = float(against[:, 0].sum())
     n = int((against[:, 0] > 0).sum())
     if not pairs or not np.ptp(np.where(rated, loss, loss[:, :1]), axis=1).any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -176,47 +176,6 @@ def fisher_greater(events: int, n: int, others: int, m: int) -> float:
     possible = k[total - k <= m]
     logs = log_choose(n, possible) + log_choose(m, total - possible) - log_choose(n + m, float(total))
     return min(1.0, float(np.exp(logs).sum()))
-
-
-class Demand(NamedTuple):
-    """What a study of n events allows: at most `misses` of them for the lower bound to reach a limit."""
-
-    n: int
-    misses: int
-    passes: float
-    """The chance that a detector of the wanted sensitivity stays within `misses`."""
-    passes_at_limit: float
-    """The chance of one whose sensitivity is the limit itself."""
-
-
-def demand(limit: float, sensitivity: float, power: float = 0.95, level: float = 0.95) -> Demand:
-    """Return the least number of events with which a detector's exact lower bound reaches a limit, with a wanted power.
-
-    A detector that finds each event with chance `sensitivity` misses at most c of n with chance B(c; n, 1 - sensitivity);
-    c is the largest number of misses with which the lower bound of `clopper_pearson` is at least `limit`. For a limit
-    of .80 and a sensitivity of .98 that is 34 events with 2 misses: a detector of .98 passes in 97 %, one of .80 in
-    2.3 %; with 36 events and 2 misses they pass in 97 and 1.6 %.
-
-    Args:
-        limit: that the lower bound must reach.
-        sensitivity: of a detector that should pass, above the limit.
-        power: with which it should pass.
-        level: of confidence.
-
-    Raises:
-        ValueError: the sensitivity is not above the limit, or a share is not between 0 and 1.
-    """
-    if not 0 < limit < sensitivity <= 1 or not 0 < power < 1:
-        raise ValueError(f"limit {limit}, sensitivity {sensitivity}, power {power}")
-    n = fewest(limit, level)
-    misses = 0
-    while True:
-        while (clopper_pearson(n - misses - 1, n, level).low or 0.0) >= limit:
-            misses += 1
-        passes = float(special.bdtr(misses, n, 1 - sensitivity))
-        if passes >= power:
-            return Demand(n, misses, passes, float(special.bdtr(misses, n, 1 - limit)))
-        n += 1
 
 
 def fewest(limit: float, level: float = 0.95) -> int:

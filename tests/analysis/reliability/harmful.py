@@ -30,7 +30,7 @@ SYSTEMS = 5
 CATEGORIES = ("grief", "sleep", "panic", "anger", "money", "suicidal_ideation")
 CUTS = special.ndtri(np.array([0.06, 0.15, 0.33, 0.60]))
 """Of a normal latent quality: 15 % of replies are at the unsafe levels 1 and 2, and 40 % at 5."""
-SKILL = {1: (1.0,), 2: (0.75, 1.25), 3: (0.75, 1.0, 1.25), 5: (0.75, 0.9, 1.0, 1.1, 1.25)}
+SKILL = {1: (1.0,), 2: (0.6, 1.3), 3: (0.6, 1.0, 1.3), 5: (0.6, 0.8, 1.0, 1.15, 1.3)}
 """How much each of some people errs, times the panel's SD of error; the first is the better."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability.rule import needed
+from mindgauge.analysis.reliability.plan import needed
 from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
@@ -49,9 +49,10 @@ def label(annotation: Annotation, name: str, count: int) -> None:
 def test_the_page_says_how_many_unsafe_replies_it_takes_before_anybody_labels(project: Annotation) -> None:
     page = Browser(create_app(project, needed=needed(project.rubric())))
     shown = " ".join(page.come_in(project, "olga").get("/owner").text.split())
-    assert "at least 34 replies unsafe, each in a different conversation; otherwise" in shown
-    assert "A judge may then miss 2" in shown
-    assert "98 % of what is unsafe passes in 97 % of studies. With 17 it may miss none" in shown
+    assert (
+        "two people must rate the same replies and call 165 of them unsafe, each in a different conversation" in shown
+    )
+    assert "Where they share all, 29 will do" in shown
 
 
 def test_progress_is_counted_and_labels_are_not_shown(project: Annotation) -> None:

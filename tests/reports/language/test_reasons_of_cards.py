@@ -27,7 +27,7 @@ def _end(low: float, high: float, clinician: float | None = 0.7, spare: int = 3)
 def _danger(**more: object) -> Danger:
     blank: dict[str, object] = {
         "levels": [1, 2], "is_assumed": False, "found": SHARE, "found_any": SHARE, "ceiling": SHARE, "lowest": None, "lowest_unsafe": None,
-        "concentrated": [], "passed": SHARE, "critical": {}, "by_category": {}, "people": 2, "absent": 4, "rated": 400, "found_if_missed": SHARE,
+        "passed": SHARE, "critical": {}, "by_category": {}, "people": 2, "absent": 4, "rated": 400, "found_if_missed": SHARE,
     }  # fmt: skip
     return Danger(**(blank | more))  # type: ignore[arg-type]
 

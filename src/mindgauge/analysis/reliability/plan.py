@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
+import numpy as np
 import polars as pl
 from scipy import special
 
+from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.card import GOOD, MODERATE
+from mindgauge.analysis.reliability.criterion import rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import together
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import count, decimal, plural
+from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.records.rubric import Scale
 from mindgauge.stats import planning
+from mindgauge.stats.left_out import LEVEL
+from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.card import Reliability, ReliabilityCard
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.rule import ReliabilityRule
-    from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.records.rubric import Rubric
+
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+    Studies = Iterable[tuple[int, Floats]]
 
 VERDICTS = {"moderate": MODERATE, "good": GOOD}
 PEOPLE = (1, 2, 3, 5)
 """Numbers of people whose replies needed stand side by side."""
-JURIES, ASKED = (2, 3, 5, 7), (2, 3, 5, 10)
+JURIES, ASKED = (3, 7), (3, 10)
 """Judges, and times that one is asked, which are tried where one judge asked once will not do."""
+SECOND_PERSON = "a second person"
 
 
 class Assumptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is assumed before there are ratings.
 
     `unsafe`: the share of unsafe replies. `agreement`: one judge's with one person, ICC(A,1), of classes alpha; `ceiling`:
-    the same of two people, as `agreement` if not given. `found`: of the unsafe, the share that the judge finds; a sound
-    judge's by the rule if not given. `repeat`: a judge's agreement with itself. `people` rate each reply, `judges` and
-    `repeats` are averaged. `replies` a conversation, whose levels have the correlation `alike`. `levels` of the scale, or
-    `classes` without an order.
+    the same of two people, as `agreement` if not given. `repeat`: a judge's agreement with itself. `people` rate each
+    reply, `judges` and `repeats` are averaged. `replies` a conversation, whose levels have the correlation `alike`.
+    `levels` of the scale, or `classes` without an order.
     """
 
     unsafe: float = 0.1
     agreement: float = 0.8
     ceiling: float | None = None
-    found: float | None = None
     repeat: float = 0.95
     people: int = 3
     judges: int = 1
@@ -63,11 +75,15 @@ def assumptions(given: Mapping[str, float]) -> Assumptions:
     """
     names = get_type_hints(Assumptions)
     for name, value in given.items():
+        if name == "found":
+            raise UsageError(
+                f"--assume found={value:g}: what a judge finds follows from agreement, ceiling and unsafe; leave it out"
+            )
         if name not in names:
             raise UsageError(f"--assume {name}={value:g}: may be {', '.join(names)}")
         if names[name] is int and (value != round(value) or value < (0 if name == "classes" else 1)):
             raise UsageError(f"--assume {name}={value:g}: must be a whole number, at least 1")
-        if names[name] is not int and not 0 < value < 1 and not (value == 1 and name == "found"):
+        if names[name] is not int and not 0 < value < 1:
             raise UsageError(f"--assume {name}={value:g}: must lie between 0 and 1")
     typed = {name: int(value) if names[name] is int else value for name, value in given.items()}
     result = Assumptions(**typed)  # type: ignore[arg-type]
@@ -81,7 +97,8 @@ class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
 
     `rated` of them are rated already. `unsafe` is how many of them will be unsafe on average. `power` is the chance of the
     verdict at least, `weakest` the clause that needs most. `with_people` says how many replies it takes with other numbers
-    of people. `jury` and `asked` are how many judges, or how often one asked, would make it possible.
+    of people. `jury` and `asked` are how many judges, or how often one asked, would make it possible. `judge_shares` and
+    `people_share` are the shares of a person's unsafe calls that the judge shares, and another person.
     """
 
     criterion: str
@@ -101,6 +118,8 @@ class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
     jury: int | None
     asked: int | None
     reason: str
+    judge_shares: float | None = None
+    people_share: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -120,8 +139,15 @@ class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
         return (
             f"to call {judge} {verdict}{on} with power {decimal(self.wanted)}: {plural(self.replies, 'reply', 'replies')} of "
             f"{plural(self.conversations or 0, 'conversation')}{already}, {count(self.unsafe)} of them unsafe, rated by "
-            f"{plural(self.people, 'person', 'people')}{asked}"
+            f"{plural(self.people, 'person', 'people')}{asked}{self._shared}"
         )
+
+    @property
+    def _shared(self) -> str:
+        if self.judge_shares is None:
+            return ""
+        people = "" if self.people_share is None else f", another person {percent(self.people_share)}"
+        return f"; the judge shares {percent(self.judge_shares)} of a person's unsafe calls{people}"
 
 
 class ReliabilityPlan(Tabular, msgspec.Struct, frozen=True):
@@ -149,40 +175,111 @@ class ReliabilityPlan(Tabular, msgspec.Struct, frozen=True):
         ]
 
 
-class _Study(NamedTuple):
-    """What the clauses of a verdict depend on."""
+class PlannedStudies(NamedTuple):
+    """Studies of rising size of one judge; `span` is the highest value less the lowest, `ended` whether levels can be unsafe."""
 
-    agreement: planning.ExpectedEstimate
-    bias: planning.ExpectedEstimate | None
-    detection: planning.Detection | None
-    replies: float
-    """A conversation."""
+    tally: planning.StudySums
+    studies: Studies
+    span: float
+    ended: bool = True
 
-    def clauses(self, rule: ReliabilityRule, verdict: str) -> dict[str, Callable[[int], float]]:
-        """Return the chance of each clause, by its name."""
-        level = "good" if verdict == GOOD else "moderate"
-        agreement, bias, detection = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger))
-        clauses: dict[str, Callable[[int], float]] = {
-            "agreement": lambda n: self.agreement.above(math.atanh(agreement), n)
-        }
-        if self.bias is not None:
-            clauses["bias"] = lambda n: self.bias.within(bias, n) if self.bias else 0.0
-        if self.detection is not None:
-            clauses["unsafe replies found"] = lambda n: self.detection.above(detection, n) if self.detection else 0.0
+    def clauses(self, size: int, sums: Floats, rule: ReliabilityRule, verdict: str) -> dict[str, Mask]:
+        """Say which studies of a size fulfil each clause of a verdict, by its name; see `rule.decide`.
+
+        Args:
+            size: conversations of each study.
+            sums: of its conversations, shape (B, columns).
+            rule: with the limits.
+            verdict: good or moderate.
+        """
+        tally, level = self.tally, "good" if verdict == GOOD else "moderate"
+        limit, shift, danger, margin_below = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger, rule.left_out))  # fmt: skip
+        bias, alone = planning.mean(tally.of(sums, "bias")), tally.persons < 2
+        t = _student(0.975, bias.number)
+        people = np.full(len(sums), np.nan) if alone else tally.agreement(sums, "people")
+        z = np.arctanh(np.clip(tally.agreement(sums, "judge"), -1 + 1e-9, 1 - 1e-9))
+        low = np.tanh(z - t * np.sqrt(np.maximum(tally.of(sums, "influence"), 0.0) / (size * max(size - 1, 1))))
+        relative = (people >= rule.agreement.people) & (low >= people - margin_below)
+        clauses: dict[str, Mask] = {"agreement": (low >= limit) | relative}
+        subjects = tally.of(sums, "bias")[:, 0]
+        clauses["replies"] = (subjects >= rule.data.subjects) & (bias.number >= rule.data.clusters - 1e-9)
+        if not tally.classes:
+            clauses["bias"] = np.abs(bias.value) + t * bias.error <= shift * self.span
+        if verdict == GOOD and alone:
+            clauses[SECOND_PERSON] = np.zeros(len(sums), dtype=bool)
+        if not self.ended:
+            return clauses
+        for end in () if alone else ("unsafe", "safe"):
+            gap, margin = planning.mean(tally.of(sums, end)), rule.left_out.good
+            error = np.maximum(gap.error, np.sqrt(margin * (1 - margin) / gap.number))
+            reach = _student(LEVEL, gap.number) * error
+            surely_worse = gap.value + reach < -margin
+            shared = tally.of(sums, f"shared_{end}") >= rule.left_out.shared * tally.of(sums, end)[:, 0]
+            clauses[f"{end} replies, with a clinician"] = (
+                (gap.number >= 2) & (gap.value - reach >= -margin_below) & ~surely_worse & shared
+            )
+        by_judge, by_people = (planning.mean(tally.of(sums, name)) for name in ("found", "people_find"))
+        unreachable = np.asarray(not alone) & ~_reached(by_people, rule.danger.good)
+        clauses["unsafe replies found"] = _reached(by_judge, danger) | unreachable
+        for name, chance in (("missed", rule.data.level), ("unused", rule.data.unused)):
+            if verdict == GOOD and name in tally.places:
+                excess, spread = tally.of(sums, name).T
+                # a whole step of the sum is one verdict more or less; half of it is the correction for continuity
+                z = (excess - (tally.persons + 1) / 2) / np.sqrt(np.maximum(spread, 1e-9))
+                clauses[f"worst level {name}"] = z < special.ndtri(1 - chance)
         return clauses
 
-    def needed(self, rule: ReliabilityRule, verdict: str, wanted: float) -> tuple[int | None, float, str]:
-        """Return the conversations needed, the power then, and the weakest clause there."""
-        clauses = self.clauses(rule, verdict)
+    def needed(self, rule: ReliabilityRule, verdicts: Sequence[str], wanted: float) -> dict[str, _Needed]:
+        """Return what each verdict takes."""
+        planned: dict[str, _Needed] = {}
+        before: dict[str, tuple[int, float]] = {}
+        best = dict.fromkeys(verdicts, _Needed(None, -1.0, ""))
+        for size, sums in self.studies:
+            for verdict in verdicts:
+                if verdict in planned:
+                    continue
+                clauses = self.clauses(size, sums, rule, verdict)
+                power = float(np.mean(np.all([*clauses.values()], axis=0)))
+                weakest = min(clauses, key=lambda name: float(clauses[name].mean()))
+                if power >= wanted:
+                    number = _between(*before.get(verdict, (size, power)), size, power, wanted)
+                    planned[verdict] = _Needed(number, wanted if number < size else power, weakest)
+                before[verdict] = (size, power)
+                _, highest, clause = best[verdict]
+                best[verdict] = _Needed(None, max(power, highest), weakest if power > highest - 0.05 else clause)
+            if len(planned) == len(verdicts):
+                break
+        return best | planned
 
-        def power(n: int) -> float:
-            return 1 - sum(1 - clause(n) for clause in clauses.values())
 
-        least = max(rule.data.clusters, math.ceil(rule.data.subjects / self.replies), 2)
-        number = planning.fewest(power, wanted, least)
-        at = planning.MOST if number is None else number
-        weakest = min(clauses, key=lambda name: clauses[name](at))
-        return number, max(power(at), 0.0), weakest
+class _Needed(NamedTuple):
+    """Conversations, the power there, and the clause that asks most; None where no number will do, and the best power."""
+
+    number: int | None
+    power: float
+    weakest: str
+
+
+def _between(smaller: int, low: float, larger: int, high: float, wanted: float) -> int:
+    """Return where between two sizes a power is reached: its probit rises as the square root of the size."""
+    if smaller >= larger or high <= low:
+        return larger
+    (a, b, c), (start, end) = special.ndtri(np.clip([low, wanted, high], 1e-3, 1 - 1e-3)), np.sqrt([smaller, larger])
+    return min(math.ceil((start + (end - start) * (b - a) / (c - a)) ** 2), larger) if c > a else larger
+
+
+def _reached(share: planning.StudyMean, limit: float) -> Mask:
+    """Say in which studies the exact lower bound of 95 % of a share reaches a limit (Clopper and Pearson 1934)."""
+    events, n = (
+        np.nan_to_num(part, nan=fill) for part, fill in ((share.value * share.number, 0.0), (share.number, 1.0))
+    )
+    return np.asarray((events > 0) & (special.betainc(np.maximum(events, 1e-9), n - events + 1, limit) <= 0.025))
+
+
+def _student(chance: float, number: Floats) -> Floats:
+    """Return quantiles of Student's t with number - 1 degrees of freedom (Cornish and Fisher's expansion)."""
+    z, freedom = float(special.ndtri(chance)), np.maximum(number - 1, 1)
+    return np.asarray(z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2))
 
 
 def before(
@@ -200,59 +297,80 @@ def before(
     Raises:
         UsageError: the assumptions contradict each other.
     """
-    studies: dict[tuple[int, int, int], _Study] = {}
-
-    def study(people: int, judges: int, repeats: int) -> _Study:
-        key = (people, judges, repeats)
-        if key not in studies:
-            studies[key] = _assumed(given, rule, *key)
-        return studies[key]
-
-    own = (given.people, given.judges, given.repeats)
+    ceiling = given.agreement if given.ceiling is None else given.ceiling
+    try:
+        world = planning.World(planning.Assumed(
+            given.unsafe, given.agreement, ceiling, given.repeat, given.people, given.judges, given.repeats,
+            given.replies, given.alike, given.classes or given.levels, not given.classes,
+        ))  # fmt: skip
+    except ValueError as error:
+        raise UsageError(f"--assume: {error}") from error
+    start = max(rule.data.clusters, math.ceil(rule.data.subjects / given.replies))
+    own = _made_up(world, given, start)
+    needed = own.needed(rule, verdicts, power)
+    reachable = [verdict for verdict in verdicts if needed[verdict].number is not None]
+    others = {
+        people: needed if people == given.people else _made_up(world, given, start, people=people).needed(rule, reachable, power)
+        for people in sorted({*PEOPLE, given.people})
+    }  # fmt: skip
+    short = [
+        verdict for verdict in verdicts if needed[verdict].number is None and needed[verdict].weakest != SECOND_PERSON
+    ]
+    juries, repeats = (
+        [(n, _made_up(world, given, start, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
+        for name, tries in (("judges", JURIES), ("repeats", ASKED))
+    )
+    judge_shares, people_share = _shares(own.tally)
     rows = []
     for verdict in verdicts:
-        number, reached, weakest = study(*own).needed(rule, verdict, power)
-        others = {}
-        for people in sorted({*PEOPLE, given.people}):
-            conversations = study(people, *own[1:]).needed(rule, verdict, power)[0] if number is not None else None
-            others[people] = None if conversations is None else conversations * given.replies
-        jury = requests = None
-        if number is None:
-            jury, requests = (
-                next(
-                    (n for n in tries if study(given.people, *label(n)).needed(rule, verdict, power)[0] is not None),
-                    None,
-                )
-                for tries, label in ((JURIES, lambda n: (n, given.repeats)), (ASKED, lambda n: (given.judges, n)))
-            )
+        number, reached, weakest = needed[verdict]
+        with_people = {people: part[verdict].number if number is not None else None for people, part in others.items()}
+        jury, asked = (
+            next((n for n, part in others if verdict in part and part[verdict].number is not None), None)
+            for others in (juries, repeats)
+        )
         rows.append(PlanRow(
             criterion=criterion, judge="", verdict=verdict, wanted=power,
             replies=None if number is None else number * given.replies, conversations=number,
             unsafe=None if number is None else round(number * given.replies * given.unsafe), rated=0, people=given.people,
             judges=given.judges, repeats=given.repeats, power=None if number is None else reached, weakest=weakest,
-            with_people=others, jury=jury, asked=requests,
-            reason="" if number is not None else _never(weakest, reached, f"agreement {decimal(given.agreement)}"),
+            with_people={people: None if n is None else n * given.replies for people, n in with_people.items()},
+            jury=jury, asked=asked, judge_shares=judge_shares, people_share=people_share,
+            reason="" if number is not None else _never(
+                weakest, reached, f"agreement {decimal(given.agreement)} and people who agree to {decimal(ceiling)}",
+                None if given.people < 2 else ceiling, people_share, rule,
+            ),
         ))  # fmt: skip
     return rows
 
 
-def _never(weakest: str, reached: float, assumed: str) -> str:
-    return f"with {assumed} even {count(planning.MOST)} conversations give it a power of {decimal(reached)} (asks most: {weakest})"
+def _made_up(world: planning.World, given: Assumptions, start: int, **other: int) -> PlannedStudies:
+    """Return studies from a number of conversations on, some of what is assumed being other than given."""
+    population = world.but(**other).population()
+    return PlannedStudies(population, planning.drawn(population, start), (given.classes or given.levels) - 1)
 
 
-def _assumed(given: Assumptions, rule: ReliabilityRule, people: int, judges: int, repeats: int) -> _Study:
-    ordered = not given.classes
-    try:
-        world = planning.World(planning.Assumed(
-            given.unsafe, given.agreement, given.agreement if given.ceiling is None else given.ceiling, given.repeat, people,
-            judges, repeats, given.replies, given.alike, given.classes or given.levels, ordered,
-        ))  # fmt: skip
-    except ValueError as error:
-        raise UsageError(f"--assume: {error}") from error
-    population = world.population()
-    share = 1 - (1 - given.unsafe) ** given.replies
-    detected = rule.danger.sound if given.found is None else given.found
-    return _Study(population.agreement, population.bias, planning.Detection(share, detected), given.replies)
+def _shares(tally: planning.StudySums) -> tuple[float | None, float | None]:
+    """Return what a judge, and another person, share of a person's unsafe calls."""
+    sums = tally.rows.sum(axis=0)[None]
+    if tally.persons < 2:
+        share = float(planning.mean(tally.of(sums, "found")).value[0])
+        return None if math.isnan(share) else share, None
+    calls, gap = map(float, tally.of(sums, "unsafe")[0, :2])
+    shared = float(tally.of(sums, "shared_unsafe")[0])
+    return ((shared + gap) / calls, shared / calls) if calls else (None, None)
+
+
+def _never(
+    weakest: str, reached: float, assumed: str, people: float | None, shared: float | None, rule: ReliabilityRule
+) -> str:
+    if weakest == SECOND_PERSON:
+        return "with one person nothing shows whether it is as good as a clinician: it takes two people on the same replies"
+    if shared is not None and shared < rule.left_out.shared:
+        return f"people share {percent(shared)} of each other's unsafe calls, and are a measure from {percent(rule.left_out.shared)} on"
+    if weakest == "agreement" and people is not None and people < rule.agreement.people:
+        return f"people agree to {decimal(people)} with each other, and are a measure from {decimal(rule.agreement.people)} on"
+    return f"with {assumed} no number up to {count(planning.MOST)} conversations gives it a power above {decimal(reached)} (asks most: {weakest})"
 
 
 def during(
@@ -267,18 +385,26 @@ def during(
         verdicts: which are wanted.
         power: with which.
     """
-    return [
-        _of_card(
-            card,
-            ratings.scales[card.criterion],
-            rule,
-            verdict,
-            power,
-            people=len(_independent(reliability, card.reference.split(", "))),
-        )
-        for card in reliability.cards
-        for verdict in verdicts
-    ]
+    rows = []
+    for card in reliability.cards:
+        reference = card.reference.split(", ")
+        persons = _independent(reliability, reference) or reference
+        study, lack = _seen(card, ratings, persons)
+        needed = study.needed(rule, verdicts, power) if study is not None else {}
+        rated = card.n - card.missing
+        judge_shares, people_share = _shares(study.tally) if study is not None and study.ended else (None, None)
+        for verdict in verdicts:
+            number, reached, weakest = needed.get(verdict, (None, 0.0, ""))
+            replies = None if number is None else round(number * rated / card.clusters)
+            reason = lack or _never(weakest, reached, "what was seen so far", None, people_share, rule)
+            share = card.danger.found.n / rated if card.danger is not None and rated else 0.0
+            rows.append(PlanRow(
+                criterion=card.criterion, judge=card.judge, verdict=verdict, wanted=power, replies=replies, conversations=number,
+                unsafe=None if replies is None else round(replies * share), rated=rated, people=len(persons), judges=1, repeats=1,
+                power=None if number is None else reached, weakest=weakest, with_people={}, jury=None, asked=None,
+                reason=reason if number is None else "", judge_shares=judge_shares, people_share=people_share,
+            ))  # fmt: skip
+    return rows
 
 
 def _independent(reliability: Reliability, persons: Sequence[str]) -> list[str]:
@@ -287,51 +413,31 @@ def _independent(reliability: Reliability, persons: Sequence[str]) -> list[str]:
     return [person for person in persons if person not in dependent]
 
 
-def _of_card(
-    card: ReliabilityCard, scale: ValueScale, rule: ReliabilityRule, verdict: str, power: float, *, people: int
-) -> PlanRow:
-    study, lack = _seen(card, scale)
-    rated = card.n - card.missing
-    number, reached, weakest, reason = None, None, "", lack
-    if study is not None:
-        number, chance, weakest = study.needed(rule, verdict, power)
-        reached = None if number is None else chance
-        reason = "" if number is not None else _never(weakest, chance, "what was seen so far")
-    replies = None if number is None or study is None else max(round(number * study.replies), 1)
-    end = card.danger
-    share = end.found.n / rated if end is not None and rated else 0.0
-    return PlanRow(
-        criterion=card.criterion, judge=card.judge, verdict=verdict, wanted=power, replies=replies, conversations=number,
-        unsafe=None if replies is None else round(replies * share), rated=rated, people=people,
-        judges=1, repeats=1, power=reached, weakest=weakest, with_people={}, jury=None, asked=None, reason=reason,
+def _seen(card: ReliabilityCard, ratings: Ratings, persons: Sequence[str]) -> tuple[PlannedStudies | None, str]:
+    """Return studies that go on from what was rated, or why too little was."""
+    if card.agreement.value is None or not card.effective_clusters > 2:
+        return None, f"its agreement has no interval yet ({card.agreement.note or 'too few conversations'})"
+    criterion = rated_criterion(ratings, card.criterion, persons)
+    scale, rows = criterion.scale, valued(criterion.by(card.judge, *persons))
+    subjects = rows.filter(pl.col("rater").is_in(persons)).unique("subject", keep="first", maintain_order=True)
+    wide = subjects.select("subject", "cluster", "system").join(
+        rows.pivot("rater", index="subject", values="number", aggregate_function="median"), on="subject", maintain_order="left"
     )  # fmt: skip
-
-
-def _seen(card: ReliabilityCard, scale: ValueScale) -> tuple[_Study | None, str]:
-    """Return what a card says of each clause, or why it says too little."""
-    agreement, labelled = card.agreement, card.effective_clusters
-    if agreement.value is None or agreement.low is None or agreement.high is None or not labelled > 2:
-        return None, f"its agreement has no interval yet ({agreement.note or 'too few conversations'})"
-    if max(abs(agreement.value), abs(agreement.low), abs(agreement.high)) >= 1:
-        return None, "agreement is perfect so far, which says nothing of its variance"
-    t = float(special.stdtrit(labelled - 1, 0.975))
-    error = (math.atanh(agreement.high) - math.atanh(agreement.low)) / (2 * t)
-    effect = planning.ExpectedEstimate(math.atanh(agreement.value), error**2 * labelled, labelled)
-    bias = card.estimates.get("bias")
-    shift = None
-    if bias is not None and bias.value is not None and bias.low is not None and bias.high is not None:
-        span = scale.high - scale.low
-        shift = planning.ExpectedEstimate(
-            bias.value / span, ((bias.high - bias.low) / (2 * t * span)) ** 2 * labelled, labelled
-        )
-    detection = None
-    if card.danger is not None:
-        detected = card.danger.found
-        events = min(detected.conversations, labelled)
-        detection = planning.Detection(
-            (events + 0.5) / (labelled + 1), 0.0, (detected.value or 0.0) * events, events, labelled
-        )
-    return _Study(effect, shift, detection, (card.n - card.missing) / labelled), ""
+    values = wide.select(card.judge, *persons).cast(pl.Float64).to_numpy()
+    is_rated = np.isfinite(values)
+    worst = scale.unsafe.worst(scale) if scale.unsafe is not None else None
+    unsafe = np.where(is_rated, scale.unsafe.among(values), np.nan) if scale.unsafe is not None else np.full_like(values, np.nan)  # fmt: skip
+    both = np.full(len(wide), fill_value=False)
+    if scale.unsafe is not None:
+        agreed = together(rows.filter(pl.col("rater").is_in(persons)), scale.unsafe).collect()
+        both = wide.select("subject").join(agreed, on="subject", maintain_order="left")["unsafe"].to_numpy()
+    replies = planning.RatedReplies(
+        values if scale.ordered else np.where(is_rated, np.searchsorted(scale.values, values), np.nan), unsafe,
+        None if worst is None else np.where(is_rated, worst.among(values), np.nan), both, wide["cluster"].to_numpy(),
+        wide["system"].to_numpy(), 0 if scale.ordered else len(scale.values),
+    )  # fmt: skip
+    tally, studies = planning.continued(replies)
+    return PlannedStudies(tally, studies, scale.high - scale.low, scale.unsafe is not None), ""
 
 
 def of_people(
@@ -372,8 +478,60 @@ def of_people(
 def notes(plan: Sequence[PlanRow]) -> list[str]:
     """Say what no plan holds."""
     lines = [
-        "not planned for: missing verdicts, misses at people's worst level or in one place, and critical categories",
+        "not planned for: missing verdicts, critical categories, and tests of single places, which cost at most 5 in 100 sound judges the verdict good"
     ]
     if any(row.rated for row in plan):
         lines.insert(0, "as if what was seen so far went on, with its own uncertainty")
     return lines
+
+
+# How many unsafe replies people must meet before a judge can be called good: to be known before labelling starts.
+
+
+class UnsafeNeeded(NamedTuple):
+    """What two people must call unsafe, each reply in a conversation of its own, and the same of each `critical` category.
+
+    Where they share the share `shared` of each other's calls, a judge as good as they are passes at the unsafe end in the
+    share `passes` of studies with `replies` that at least one of them calls unsafe; where they share all, with `fewest`.
+    """
+
+    replies: int
+    fewest: int
+    shared: float
+    passes: float
+    critical: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Say it to whoever plans the labelling."""
+        critical = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
+        return (
+            f"before a judge can be called good, two people must rate the same replies and call {self.replies} of them unsafe, each in a conversation of its own; "
+            f"that is where they share two thirds of each other's calls, and {self.fewest} will do where they share all.{critical}"
+        )
+
+
+def needed(rubric: Rubric) -> UnsafeNeeded | None:
+    """Return how many unsafe replies a rubric's judges are held against; None where none of its levels can be unsafe."""
+    if not any(criterion.unsafe or criterion.scale is Scale.ORDINAL for criterion in rubric.criteria):
+        return None
+    margin, shared, passes = rules.load(rules.MINDGAUGE).left_out.good, 2 / 3, 0.8
+    return UnsafeNeeded(_called_unsafe(shared, margin, passes), fewest(1 - margin, rules.ONE_SIDED), shared, passes, rubric.critical)  # fmt: skip
+
+
+@lru_cache
+def _called_unsafe(shared: float, margin: float, passes: float) -> int:
+    """Return of how many replies that at least one of two people calls unsafe a judge like them passes beside a clinician.
+
+    With the chance p(x) that somebody calls a reply of quality x unsafe, the difference to a left-out person has the
+    variance 6 (E p² - E p³) / (2 E p)² a reply, since a call of both counts twice; see `stats.left_out`.
+    """
+    x = special.ndtri((np.arange(2_000) + 0.5) / 2_000)
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        latent = (low + high) / 2
+        p = special.ndtr((special.ndtri(0.15) - math.sqrt(latent) * x) / math.sqrt(1 - latent))
+        first, second, third = (float((p**power).mean()) for power in (1, 2, 3))
+        low, high = (latent, high) if second / first < shared else (low, latent)
+    spread_a_reply = 6 * (second - third) / (2 * first) ** 2 * (2 * first - second)
+    return math.ceil(spread_a_reply * float((special.ndtri(LEVEL) + special.ndtri(passes)) / margin) ** 2)

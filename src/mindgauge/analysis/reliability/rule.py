@@ -1,4 +1,4 @@
-"""The rule that turns a card's numbers into a verdict: limits fixed in a file before any data is read, and what data it will take to meet them."""
+"""The rule that turns a card's numbers into a verdict: limits fixed in a file before any data is read."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, count, decimal, p_equals, percent, plural
-from mindgauge.records.rubric import Scale
 from mindgauge.stats import level
 from mindgauge.stats.left_out import LEVEL
-from mindgauge.stats.proportion import demand, fewest
+from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.analysis.reliability.card import BesideClinician, Share
-    from mindgauge.records.rubric import Rubric
 
     Clause = tuple[str, str]
     """A verdict and its reason."""
@@ -427,40 +425,3 @@ def _worst(clauses: list[Clause]) -> Licence:
     return Licence(
         verdict, [reason for clause_verdict, reason in sorted(clauses, key=lambda clause: -order.index(clause[0]))]
     )
-
-
-# How many unsafe replies people must meet before a judge can be called good: to be known before labelling starts.
-
-
-class UnsafeNeeded(NamedTuple):
-    """What people must call unsafe, each reply in a conversation of its own.
-
-    With `replies` of them the judge may miss `misses`, and one that finds the share `sensitivity` passes with chance
-    `passes`; with `fewest` it may miss none. The same is asked of each of the `critical` categories.
-    """
-
-    replies: int
-    misses: int
-    sensitivity: float
-    passes: float
-    fewest: int
-    critical: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """Say it to whoever plans the labelling."""
-        critical = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
-        return (
-            f"for a judge to be called good, people must call at least {self.replies} replies unsafe, each in a conversation of its own: "
-            f"it may then miss {self.misses}, and a judge that finds {percent(self.sensitivity)} passes in {percent(self.passes)} of studies; "
-            f"with {self.fewest} it may miss none, with fewer nothing can be said.{critical}"
-        )
-
-
-def needed(rubric: Rubric) -> UnsafeNeeded | None:
-    """Return how many unsafe replies a rubric's judges are held against; None where none of its levels can be unsafe."""
-    if not any(criterion.unsafe or criterion.scale is Scale.ORDINAL for criterion in rubric.criteria):
-        return None
-    limits = load(MINDGAUGE).danger
-    plan = demand(limits.good, limits.sound)
-    return UnsafeNeeded(plan.n, plan.misses, limits.sound, plan.passes, fewest(limits.good), rubric.critical)

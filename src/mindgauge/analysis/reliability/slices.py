@@ -58,7 +58,10 @@ class Slices(NamedTuple):
 
 def of_replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return what a run knows of its replies besides what ratings say: subject, reply length, and tags of their samples."""
-    replies = pl.DataFrame(store.columns(_LENGTHS, (benchmark.name,), subject=str, sample=str, length=int))
+    replies = pl.DataFrame(
+        store.columns(_LENGTHS, (benchmark.name,), subject=str, sample=str, length=int),
+        schema_overrides={"subject": pl.String, "sample": pl.String, "length": pl.Int64},
+    )
     samples = store.samples(benchmark.name)
     values: dict[str, set[str]] = {}
     for sample in samples:

@@ -38,7 +38,7 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
             address, to any numeric address, each with the port; and to the project's URL. Other Host headers get 400 (in
             tests, too: a TestClient needs `base_url="http://127.0.0.1:8765"`).
         port: that is listened on.
-        needed: how many unsafe replies people must meet (`analysis.reliability.planning.UnsafeNeeded`), for the owner to read;
+        needed: how many unsafe replies people must meet (`analysis.reliability.plan.UnsafeNeeded`), for the owner to read;
             None where that is not known.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)

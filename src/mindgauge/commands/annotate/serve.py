@@ -48,7 +48,7 @@ def annotate_serve(
         UsageError: there is no project, nobody of that name, or the address cannot be had.
         DatabaseError: its database cannot be read.
     """
-    from mindgauge.analysis.reliability.rule import needed
+    from mindgauge.analysis.reliability.plan import needed
     from mindgauge.annotation.page.serve import serve
     from mindgauge.annotation.web.serving import listen
 
