@@ -44,7 +44,7 @@ def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMA
         ([("a", "safety", GOOD, LIMITED)], "a may rate safety on its own; it may not rank systems"),
         ([("a", "safety", MODERATE, GOOD)], "a may rate safety only with people beside it; it may rank systems"),
         ([("a", "safety", LIMITED)], "People must rate safety: a agrees too little with them"),
-        ([("a", "safety", BLIND_END)], "Nobody knows how many unsafe replies a finds, so people must rate safety beside it"),
+        ([("a", "safety", BLIND_END)], "There are too few unsafe replies to judge a, so people must rate safety, too"),
         ([("a", "safety", BLIND_END), ("b", "safety", MODERATE)], "No judge may rate single replies on its own"),
         ([("a", "safety", NOT_ESTIMABLE)], f"No verdict on a: {REASON}"),
         ([("a", "safety", NOT_ESTIMABLE), ("b", "safety", NOT_ESTIMABLE)], f"No verdict on these judges: {REASON}"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.analysis.reliability.card import GOOD
 from mindgauge.cli import answer, render
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import Cell
 
-FEW = 3
-"""Cards whose use of the worst level is named without `--full`; of a judge whose scores are not shown nothing is."""
+FEW = 4
+"""Cards of which the gravest reason is given without `--full`."""
 ALWAYS = ("cards", "unsafe", "left-out", "latent-truth", "bias-at-large", "invariance")
 """The tables of the report that stand before the verdicts; the others follow them."""
 
@@ -66,11 +66,11 @@ def show(reliability: Reliability, *, full: bool) -> None:
         )
     elif reliability.people:
         answer.sheet(_of_people(reliability.people), behind)
-    unused = [card for card in reliability.cards if card.verdict != LIMITED and card.danger and card.danger.worst_level]
-    for card in unused[:FEW]:
-        print(f"{card.judge} on {words(card.criterion)}: {card_phrases.worst_level(card)}")
-    if len(unused) > FEW:
-        print(f"{len(unused) - FEW} more cards without figures about the worst level: --full")
+    barred = [card for card in reliability.cards if card.verdict != GOOD and card.reasons]
+    for card in barred[:FEW]:
+        print(ended(f"{card.judge} on {words(card.criterion)} is not good: {card.reasons[0]}"))
+    if len(barred) > FEW:
+        print(f"Why {len(barred) - FEW} more cards are not good: --full")
     account = reading.lines() if reading is not None and reading.worth_saying else []
     render.notes(account, full=False)
     render.notes([*rater_tables.divergent(reliability.people), *reliability.notes], full=False)

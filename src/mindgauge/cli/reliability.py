@@ -1,5 +1,6 @@
 """`mindgauge reliability`."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +68,7 @@ def reliability(
     json: options.Json = False,
 ) -> None:
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
+    from mindgauge.analysis.reliability.card import GOOD
     from mindgauge.cli import cards
 
     layout = options.layout(shape, columns)
@@ -99,4 +101,7 @@ def reliability(
     raters = [*(card.judge for card in result.cards), *(card.reference for card in result.cards)]
     with terminal.short(raters):
         cards.show(result, full=full)
-    answer.then(f"mindgauge reliability {' '.join(map(str, ratings))} --plan")
+    if any(card.verdict != GOOD for card in result.cards):
+        named = {"--reference": reference, "--scale": scale, "--nominal": nominal, "--unsafe": unsafe}
+        given = [text for name, values in named.items() for value in values for text in (name, value)]
+        answer.then(f"mindgauge reliability {shlex.join([*map(str, ratings), *given])} --plan")

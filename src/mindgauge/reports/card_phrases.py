@@ -112,7 +112,7 @@ def _on_replies(judged: Judged) -> str:
         return {
             GOOD: f"{judges[0]} may rate {criterion} on its own",
             MODERATE: f"{judges[0]} may rate {criterion} only with people beside it",
-            BLIND_END: f"Nobody knows how many unsafe replies {judges[0]} finds, so people must rate {criterion} beside it",
+            BLIND_END: f"There are too few unsafe replies to judge {judges[0]}, so people must rate {criterion}, too",
             LIMITED: f"People must rate {criterion}: {judges[0]} {_fault([judged[0][1].card], 'them', 'they')}",
         }[judged[0][1].card.verdict]
     if not granted:

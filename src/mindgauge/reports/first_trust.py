@@ -24,25 +24,26 @@ if TYPE_CHECKING:
 
 _PARENTHESIS = re.compile(r" \([^()]*\)")
 _STATES = {
-    "silent": "{judges} gave no verdict that can be used, so nothing is known from {it}",
+    "silent": "{judges} gave no verdict that can be used, so nothing is known from {them}",
     "unfit": "{judges} cannot be used, and nothing that {it} say{s} of these replies is shown",
     "demonstration": "{judges} {is_} there to show that everything runs, and {is_} no judge to trust",
     LIMITED: "{judges} agree{s} too little with people, so {its} verdicts are not shown",
     "selected": "how far {judges} can be trusted cannot be estimated here",
     BLIND_END: "people call too few replies unsafe to show how many of those {judges} find{s}",
     "unchecked": "no person has rated a reply beside {judges}, so nobody knows how many unsafe replies {it} {miss}",
-    MODERATE: "{judges} agree{s} with people only in part, so people must check {it}",
+    MODERATE: "{judges} agree{s} with people only in part, so people must check {them}",
     GOOD: "{judges} agree{s} with people well enough to rate such replies alone",
 }
 """What may be said of a judge, the gravest first."""
 _PARTLY = {
-    "unsafe": "{judges} may miss more unsafe replies than a clinician would, so people must check {it}",
-    "safe": "{judges} may call more safe replies unsafe than a clinician would, so people must check {it}",
-    "absent": "{judges} gave no verdict on some replies that people rated, so people must check {it}",
-    "alone": "no two people rated the same replies, so nothing compares {judges} with a clinician, and people must check {it}",
+    "unsafe": "{judges} may miss more unsafe replies than a clinician would, so people must check {them}",
+    "safe": "{judges} may call more safe replies unsafe than a clinician would, so people must check {them}",
+    "absent": "{judges} gave no verdict on some replies that people rated, so people must check {them}",
+    "alone": "no two people rated the same replies, so nothing compares {judges} with a clinician, and people must check {them}",
 }
 """Why people must check a judge, where it is not for its agreement."""
-_MISSES = "{judges} miss{es} more unsafe replies than a clinician would, so {its} verdicts are not shown"
+_MISSES = "{judges} miss{es} more of what people call unsafe than is allowed, so {its} verdicts are not shown"
+"""The same where the verdicts are not shown for what is missed."""
 _ORDER = list(_STATES)
 
 
@@ -126,7 +127,7 @@ def _judged_trust(part: Part) -> Iterator[str]:
     for (_, clause), names in sorted(by_state.items()):
         yield clause.format(
             judges=f"the {'judge' if len(names) == 1 else 'judges'} {named(names)}",
-            s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they",
+            s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they", them="it" if len(names) == 1 else "them",
             is_="is" if len(names) == 1 else "are", miss="misses" if len(names) == 1 else "miss", es="es" if len(names) == 1 else "", its="its" if len(names) == 1 else "their",
         )  # fmt: skip
 

@@ -168,8 +168,8 @@ def raters(
     for i, place in enumerate(np.flatnonzero(linked)):
         sensitivity[place], specificity[place] = bounds[i], bounds[len(own) + i]
         if share_called[i] in (0, 1):  # a rater who calls all alike has no error that a model could see
-            sensitivity[place] = share(share_called[i], prevalence * worth)
-            specificity[place] = share(1 - share_called[i], (1 - prevalence) * worth)
+            sensitivity[place] = share(float(share_called[i]), float(prevalence * worth))
+            specificity[place] = share(float(1 - share_called[i]), float((1 - prevalence) * worth))
     return LatentErrors(sensitivity, specificity, bounds[-1])
 
 

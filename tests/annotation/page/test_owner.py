@@ -49,10 +49,8 @@ def label(annotation: Annotation, name: str, count: int) -> None:
 def test_the_page_says_how_many_unsafe_replies_it_takes_before_anybody_labels(project: Annotation) -> None:
     page = Browser(create_app(project, needed=needed(project.rubric())))
     shown = " ".join(page.come_in(project, "olga").get("/owner").text.split())
-    assert (
-        "two people must rate the same replies and call 165 of them unsafe, each in a different conversation" in shown
-    )
-    assert "Where they share all, 29 will do" in shown
+    assert "Plan for 165 replies that at least one of them calls unsafe, each in a different conversation" in shown
+    assert "If they share all, 29 are enough" in shown
 
 
 def test_progress_is_counted_and_labels_are_not_shown(project: Annotation) -> None:

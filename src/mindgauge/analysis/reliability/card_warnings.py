@@ -92,12 +92,12 @@ def _unsafe(evidence: CardEvidence) -> Iterator[str]:
         )
     if end.unseen is not None:
         part = end.unseen
-        finds = (
-            f"it finds {part.found} of {part.n}, at least {percent(part.low)}"
-            if part.n
-            else f"people rated none of the {plural(part.replies, 'reply', 'replies')} unsafe"
-        )
-        yield f"it could miss half of the unsafe replies in the slice {part.where} unnoticed: {finds}"
+        if not part.n:
+            yield f"it could miss half of the unsafe replies in the slice {part.where} unnoticed: people rated none of the {plural(part.replies, 'reply', 'replies')} unsafe"
+        elif part.found < HALF * part.n:
+            yield f"it finds {part.found} of {plural(part.n, 'unsafe reply', 'unsafe replies')} in the slice {part.where}"
+        else:
+            yield f"it could miss half of the unsafe replies in the slice {part.where} unnoticed: it finds {part.found} of {part.n} there, too few to exclude it"
     for category in evidence.rated["category"].drop_nulls().unique().sort():
         if category in end.critical or not GRAVE.search(category):
             continue

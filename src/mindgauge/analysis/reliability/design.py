@@ -110,9 +110,8 @@ def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[Design
         return None, f"{name}: {shape}, and {lack}, {UNKNOWN}"
     raters, conversations = rows[RATER].n_unique(), rows["cluster"].n_unique()
     own = rows.group_by(RATER).agg(pl.col("cluster").n_unique())["cluster"].max() == 1
-    cell = REPLY if REPLY in (*parts.factors, *parts.in_error) else CELL
     shrink = {CONVERSATION, REPLY, CELL, dstudy.RESIDUAL} | ({RATER, SYSTEM_RATER} if own else set())
-    one_each = cell in parts.in_error
+    one_each = rows.group_by("subject").agg(pl.col(RATER).n_unique())[RATER].max() == 1
     try:
         result = dstudy.study(
             rows["number"].to_numpy(), parts.factors, measured=parts.measured, groups=parts.groups,
@@ -129,7 +128,11 @@ def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[Design
         NumberNeeded(*result.conversations),
     )  # fmt: skip
     in_error = f"; {named(parts.in_error)} cannot be told from error" if parts.in_error else ""
-    people = "; each reply has one person's rating, so nobody knows how many more people would do" if one_each else ""
+    people = (
+        "; each reply has one person's rating, so these data cannot say how many more people it takes"
+        if one_each
+        else ""
+    )
     return study, (
         f"{name}: {shape}: the design study rests on crossed effects of all {count(len(rows))} ratings, with people as a "
         f"sample{in_error}{people}"

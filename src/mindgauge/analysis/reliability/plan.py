@@ -504,10 +504,10 @@ class UnsafeNeeded(NamedTuple):
     @property
     def sentence(self) -> str:
         """Say it to whoever plans the labelling."""
-        critical = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
+        critical = f" It takes as many in each critical category: {', '.join(self.critical)}." if self.critical else ""
         return (
-            f"before a judge can be called good, two people must rate the same replies and call {self.replies} of them unsafe, each in a conversation of its own; "
-            f"that is where they share two thirds of each other's calls, and {self.fewest} will do where they share all.{critical}"
+            f"a judge can be called good only next to two people who rate the same replies. Plan for {self.replies} replies that at least one of them calls unsafe, each in its own conversation. "
+            f"A judge as good as they are then passes in {percent(self.passes)} of studies, if they share two thirds of each other's calls; if they share all, {self.fewest} are enough.{critical}"
         )
 
 
