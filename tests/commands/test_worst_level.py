@@ -155,12 +155,12 @@ def test_compare_ranks_nobody_by_the_level(tmp_path: Path) -> None:
 
 
 def test_card_says_whether_the_level_may_be_counted(folder: Path) -> None:
-    printed = " ".join(command("reliability", folder).stdout.split())
-    assert "model/shy on appropriateness: it puts 0 of 12 replies at people's worst level there" in printed
+    printed = " ".join(command("reliability", folder, "--full").stdout.split())
+    assert "it puts 0 of 12 replies at people's worst level there" in printed
     assert "figures about level 1 are not shown" in printed
-    assert "figures about level 1 are shown" not in printed, "of a judge that uses the level --full says it"
-    full = " ".join(command("reliability", folder, "--full").stdout.split())
-    assert "12 of 12 replies at people's worst level there: figures about level 1 are shown" in full
+    assert "12 of 12 replies at people's worst level there: figures about level 1 are shown" in printed
+    brief = command("reliability", folder).stdout
+    assert "model/able on appropriateness is not good: " in brief
 
 
 @pytest.mark.parametrize(
