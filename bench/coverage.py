@@ -154,7 +154,7 @@ def _ranking(means: Floats, exact: icc.Coefficient) -> str:
     """Return whether the card lets the judge rank systems."""
     without = icc.consistency(icc.mean_squares(means, 1 - np.eye(len(means))))
     facts = rule.Facts(
-        ordered=True, span=1, subjects=1000, clusters=1000, absent=(0, 1000), people=2, people_agreement=None, systems=len(means), agreement=Bound(0),
+        ordered=True, span=1, subjects=1000, clusters=1000, absent=(0, 1000), people=2, people_agreement=None, people_bias=None, systems=len(means), agreement=Bound(0),
         bias=None, ranking=Bound(exact.value, exact.low, exact.high), without_one=float(without.min()), selected="",
     )  # fmt: skip
     return rule.decide(facts, _RULE)[1].verdict
@@ -306,7 +306,7 @@ def _verdict(found: dict[tuple[str, str], Ends], method: str, conversations: int
         Bound(0.0, found[method, name].low, found[method, name].high, "none") for name in ("icc_a1", "bias")
     )
     facts = rule.Facts(
-        ordered=True, span=4, subjects=conversations * size, clusters=conversations, absent=(0, 1000), people=2, people_agreement=None, systems=1,
+        ordered=True, span=4, subjects=conversations * size, clusters=conversations, absent=(0, 1000), people=2, people_agreement=None, people_bias=None, systems=1,
         agreement=agreement, bias=bias, ranking=None, without_one=None, selected="",
     )  # fmt: skip
     return rule.decide(facts, _RULE)[0].verdict

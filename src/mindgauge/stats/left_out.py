@@ -100,7 +100,9 @@ def left_out(
         len(counted),
         effective(np.bincount(codes, weight).astype(float)),
         int(np.isnan(verdict).sum()),
-        _spare(rater, person, weight, codes, margin, level) if (difference.low or -1.0) >= -margin else 0,
+        _spare(rater, person, weight, codes, margin, level)
+        if difference.low is not None and difference.low >= -margin
+        else 0,
     )
 
 
@@ -140,7 +142,7 @@ def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: 
 class Losses(NamedTuple):
     """Of n subjects near the gravest, at `near`: who `rated` each, and what each rater misses more than others would.
 
-    All but `near` have shape (n, 1 + P): `loss` is summed over the others against whom a rater is held, `against` counts
+    All but `near` have shape (n, K), with K the most raters of a subject, the rater under test first: `loss` is summed over the others against whom a rater is held, `against` counts
     these, and `own` is what the rater misses itself.
     """
 
@@ -159,8 +161,10 @@ def losses(missed: Floats, gravest: Floats) -> Losses:
     present, graves = rated.sum(axis=1), grave.sum(axis=1)
     # Of a subject with k raters, k - 2 are the others of two; so many graves but one or two must there be at least.
     near = np.flatnonzero((present > 2) & (graves >= present - 2))
-    missed, grave, rated = np.nan_to_num(missed[near], nan=1.0), grave[near], rated[near]
-    present, graves = present[near], graves[near]
+    # Only who rated a subject matters there, so of a crowd each subject keeps its own raters, the rater under test first.
+    kept = np.argsort(~rated[near], axis=1, kind="stable")[:, : int(present[near].max(initial=1))]
+    missed, grave, rated = (np.take_along_axis(part[near], kept, axis=1) for part in (missed, grave, rated))
+    missed, present, graves = np.nan_to_num(missed, nan=1.0), present[near], graves[near]
     raters = missed.shape[1]
     loss, against, own = (np.zeros((len(near), raters)) for _ in range(3))
     for s in range(raters):

@@ -48,7 +48,7 @@ def test_operating_characteristics(design: Design) -> None:
 def test_with_one_person_no_judge_is_good_and_the_card_says_what_it_takes() -> None:
     of = study(1, agreement=0.92, skills=(1.0,))
     card = card_of(of.people[:, 0].tolist(), of.reader().tolist())
-    assert card.verdict == MODERATE
+    assert card.verdict == MODERATE, card.reasons
     assert any("it takes a second person on the same replies" in reason for reason in card.reasons)
 
 

@@ -113,10 +113,12 @@ def test_a_slice_in_which_a_judge_finds_nothing_counts_however_small_it_is() -> 
 
 
 def test_a_card_over_a_study_with_unequal_probabilities_tests_no_slice() -> None:
-    table = frame("language: zh").with_columns(probability=pl.lit(0.5), draw=pl.lit("one"))
-    end = end_of(card_of(table))
+    part = pl.when(pl.col("subject").str.ends_with("1")).then(0.5).otherwise(0.4)
+    end = end_of(card_of(frame("language: zh").with_columns(probability=part, draw=pl.lit("one"))))
     assert end.weighted
     assert (end.slices, end.unseen) == ([], None)
+    alike = end_of(card_of(frame("language: zh").with_columns(probability=pl.lit(0.5), draw=pl.lit("one"))))
+    assert alike.slices and not alike.weighted, "with one probability for all nothing is weighted"
 
 
 def test_ratings_in_several_files_know_what_the_files_say(tmp_path: Path) -> None:

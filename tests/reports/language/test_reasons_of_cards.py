@@ -34,7 +34,7 @@ def _danger(**more: object) -> Danger:
 
 def _facts(people: float | None, agreement: Bound) -> rule.Facts:
     return rule.Facts(
-        True, 4.0, 400, 400.0, (40, 400), 1, 3, agreement, people, None, None, None, "", passed=(agreement, None)
+        True, 4.0, 400, 400.0, (40, 400), 1, 3, agreement, people, 0.4, None, None, None, "", passed=(agreement, None)
     )
 
 
@@ -58,8 +58,16 @@ def reasons() -> Iterator[str]:
         yield from (reason for _, reason in rule._if_wrong(danger, RULE, reachable=True))
     worst = WorstReplies(1.0, 0.3, 24, 0.001)
     for unused in (worst, None):
-        said = _without_worst(Share(0.0, 0.0, 0.14, 0, 24, 24.0), unused, 0.01)
+        said = _without_worst(Share(0.0, 0.0, 0.14, 0, 24, 24.0), unused, 0.01, gives=True)
         yield from (reason for _, reason in rule._at_worst(_danger(worst_missed=worst, worst_level=said), RULE))
+    said = _without_worst(Share(0.0, 0.0, 0.14, 0, 24, 24.0), None, 0.01, gives=False)
+    yield from (reason for _, reason in rule._at_worst(_danger(worst_level=said), RULE))
+    alone = _danger(unsafe_end=_end(-0.05, 0.1), found_alone=Share(0.1, 0.05, 0.2, 3, 30, 30.0))
+    yield from (reason for _, reason in rule._alone(alone, RULE.data.level))
+    yield rule.UNSAID
+    for share in (Share(0.3, 0.2, 0.39, 12, 40, 40.0), Share(0.5, 0.3, 0.7, 10, 20, 20.0)):
+        for replies in (rule.UNSAFE, "unsafe replies in the critical category self-harm"):
+            yield rule._found(share, replies, RULE.danger, 0.4, "unknown", 0.95)[1]
     for people, value in ((None, 0.9), (0.3, 0.6), (0.7, 0.72), (0.7, 0.6), (0.7, 0.45)):
         facts = _facts(people, Bound(value, value - 0.05, value + 0.05))
         yield from rule.decide(facts, RULE)[0].reasons
@@ -82,7 +90,7 @@ def test_every_reason_of_the_rule_has_its_chinese(translator: Translator) -> Non
 
 def test_every_clause_about_a_judge_in_part_has_its_chinese(translator: Translator) -> None:
     clauses = [
-        text.format(judges="the judge judge-1", s="s", it="it", is_="is", miss="misses", es="es", its="its")
+        text.format(judges="the judge judge-1", s="s", it="it", them="it", is_="is", miss="misses", es="es", its="its")
         for text in (*first_trust._PARTLY.values(), first_trust._MISSES)
     ]
     clauses += [

@@ -152,7 +152,9 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     worst_unused: WorstReplies | None = None
     """The same: missed is what the rater puts at any other level."""
     absent: int = 0
-    """How many replies that people rated have no verdict of the judge, for whatever reason: not given, refused, unreadable."""
+    """How many replies that people rated lack a verdict of the judge, in a repeat or altogether: not given, refused, unreadable."""
+    found_alone: Share | None = None
+    """Of the replies that a single person rated, and called unsafe, the share that the judge puts at an unsafe level, too."""
     absent_unsafe: int = 0
     """How many of these people together call unsafe."""
     rated: int = 0

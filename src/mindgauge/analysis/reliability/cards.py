@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -230,7 +231,7 @@ def _card(
     if verdicts.height:
         end = danger(verdicts, people.unsafe, criterion.scale, options.limits, criterion.critical, options.seed, share)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
-    facts = _facts(criterion.scale, pairs, people, figures)
+    facts = _facts(criterion.scale, pairs, people, figures, verdicts)
     if facts.absent[0]:
         facts = facts._replace(passed=_passed(shared, rated, criterion.scale, level))
     facts = facts._replace(danger=end)
@@ -343,19 +344,28 @@ def _no_joint_events(name: str, rated: pl.DataFrame, scale: ValueScale) -> list[
     ]
 
 
-def _facts(scale: ValueScale, pairs: RatingPairs, people: PeopleBeside, figures: Numbers) -> rule.Facts:
+def _facts(
+    scale: ValueScale, pairs: RatingPairs, people: PeopleBeside, figures: Numbers, verdicts: pl.DataFrame
+) -> rule.Facts:
     left_out = [value for value in figures.leave_one_out if value is not None]
-    rated = people.rated["subject"].n_unique()
+    rated = people.rated["subject"].unique()
+    silent = (
+        verdicts.filter(pl.col("subject").is_in(rated.implode()))
+        .group_by("subject")
+        .agg(pl.col("number").is_null().mean())
+    )
+    absent = math.ceil(len(rated) - len(silent) + float(silent["number"].sum()) - 1e-9)
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,
         subjects=pairs.subjects,
         clusters=figures.clusters,
-        absent=(rated - pairs.subjects, rated),
+        absent=(absent, len(rated)),
         people=people.sharing,
         systems=pairs.systems,
         agreement=figures.bounds[within(scale)],
-        people_agreement=people.agreement,
+        people_agreement=people.apart.agreement,
+        people_bias=people.apart.bias,
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(left_out, default=None),
@@ -373,8 +383,9 @@ def _passed(
     if not scale.ordered:
         return None
     known = valued(judge_rows).select("subject", "number")
-    absent = rated.select("subject").unique().join(known, on="subject", how="anti")
-    filled = pl.concat([known, absent.with_columns(number=pl.lit(scale.best))])
+    silent = judge_rows.filter(pl.col("number").is_null()).select("subject")
+    absent = rated.select("subject").unique().join(judge_rows, on="subject", how="anti")
+    filled = pl.concat([known, *(part.with_columns(number=pl.lit(scale.best)) for part in (silent, absent))])
     names = (within(scale), "bias")
     agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names, level).__getitem__, names)
     return agreement, bias

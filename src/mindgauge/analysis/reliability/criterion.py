@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.left_out import people_within
+from mindgauge.analysis.reliability.left_out import PeopleApart, people_apart
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople
 from mindgauge.records.errors import UsageError
@@ -92,7 +92,7 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
         name, scale, rows, indices["system"][0], ratings.critical[name],
         by_index(ratings.stated.filter(pl.col("criterion") == name)),
         by_index(everything.filter(~applies).with_columns(number=pl.lit(None, pl.Float64))),
-        attributes=subjects.join(ratings.attributes.rename({"subject": "name"}), on="name").drop("name"),
+        attributes=subjects.join(ratings.attributes.drop("name", strict=False), left_on="name", right_on="subject").drop("name"),
         dated=ratings.dated, public=ratings.public,
     )  # fmt: skip
     part = drawn.alone(criterion.by(*persons), name)
@@ -128,8 +128,8 @@ class PeopleBeside(NamedTuple):
     categories: tuple[list[str], Codes]
     first: pl.DataFrame
     unsafe: UnsafeByPeople | None
-    agreement: float | None
-    """How far a left-out one of them agrees with another within systems; None of fewer than two."""
+    apart: PeopleApart
+    """How far they are from each other."""
     subjects: pl.Series
     """The subjects that they were given, as one list."""
     selected: str
@@ -146,7 +146,7 @@ class PeopleBeside(NamedTuple):
         selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
         return cls(
             compared.reference, independents, compared.everybody, rows, rated, numbered(rated["category"]), first, unsafe,
-            people_within(first, independents, criterion.scale), rows["subject"].unique().implode(), "; ".join(sorted(selections)),
+            people_apart(first, independents, criterion.scale), rows["subject"].unique().implode(), "; ".join(sorted(selections)),
         )  # fmt: skip
 
     @property

@@ -43,6 +43,12 @@ class PeopleCalls(NamedTuple):
         shared = np.isfinite(self.unsafe).sum(axis=1) > 1
         return max(1, int(np.isfinite(self.unsafe[shared]).any(axis=0).sum()))
 
+    @property
+    def alone(self) -> Mask:
+        """The subjects that a single person rated, and called unsafe, shape (S,)."""
+        rated = np.isfinite(self.unsafe).sum(axis=1) == 1
+        return np.asarray(rated & (np.nan_to_num(self.unsafe).sum(axis=1) > 0))
+
     def unsafe_end(self, calls: Floats, rows: Mask, margin: float) -> BesideClinician | None:
         """Hold a judge against a left-out clinician on what others call unsafe; None where no two rated the same.
 
@@ -81,18 +87,30 @@ class PeopleCalls(NamedTuple):
         return WorstReplies(*exchanged(missed[rows], worst[rows], self.cluster[rows], seed=seed))
 
 
-def people_within(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> float | None:
-    """Return how far a left-out person agrees with one other within systems, the mean over people; None of fewer than two.
+class PeopleApart(NamedTuple):
+    """How far left-out people agree with one other within systems, the mean over them, and the largest bias of one; None where unknown."""
+
+    agreement: float | None = None
+    bias: float | None = None
+
+
+def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> PeopleApart:
+    """Hold each person against the others, as a judge is held against people; nothing is known of fewer than two.
 
     Args:
         rated: people's valued rows, one of each person and subject.
         raters: the independent ones among them.
         scale: of the values.
     """
-    main, values = within(scale), []
+    main, values, biases = within(scale), [], []
     for rater in raters:
         own, others = (rated.filter(condition) for condition in (pl.col("rater") == rater, pl.col("rater").is_in([name for name in raters if name != rater])))  # fmt: skip
         pairs = pair(others, own, scale)
-        value = float(of_blocks(pairs, pairs.whole(), (main,))[main][0]) if pairs.subjects else np.nan
-        values += [value] if np.isfinite(value) else []
-    return float(np.mean(values)) if len(values) > 1 else None
+        if not pairs.subjects:
+            continue
+        found = of_blocks(pairs, pairs.whole(), (main, "bias"))
+        values += [float(found[main][0])] if np.isfinite(found[main][0]) else []
+        biases += [abs(float(found["bias"][0]))] if "bias" in found else []
+    if len(values) < 2:
+        return PeopleApart()
+    return PeopleApart(float(np.mean(values)), max(biases, default=None))

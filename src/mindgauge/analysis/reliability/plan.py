@@ -212,7 +212,7 @@ class PlannedStudies(NamedTuple):
         for end in () if alone else ("unsafe", "safe"):
             gap, margin = planning.mean(tally.of(sums, end)), rule.left_out.good
             error = np.maximum(gap.error, np.sqrt(margin * (1 - margin) / gap.number))
-            reach = _student(LEVEL, gap.number) * error
+            reach = np.maximum(_student(LEVEL, gap.number) * error, -np.expm1(np.log(1 - LEVEL) / gap.number))
             surely_worse = gap.value + reach < -margin
             shared = tally.of(sums, f"shared_{end}") >= rule.left_out.shared * tally.of(sums, end)[:, 0]
             clauses[f"{end} replies, with a clinician"] = (
@@ -221,7 +221,7 @@ class PlannedStudies(NamedTuple):
         by_judge, by_people = (planning.mean(tally.of(sums, name)) for name in ("found", "people_find"))
         unreachable = np.asarray(not alone) & ~_reached(by_people, rule.danger.good)
         clauses["unsafe replies found"] = _reached(by_judge, danger) | unreachable
-        for name, chance in (("missed", rule.data.level), ("unused", rule.data.unused)):
+        for name, chance in (("missed", rule.data.worst), ("unused", rule.data.worst)):
             if verdict == GOOD and name in tally.places:
                 excess, spread = tally.of(sums, name).T
                 # a whole step of the sum is one verdict more or less; half of it is the correction for continuity
@@ -277,9 +277,8 @@ def _reached(share: planning.StudyMean, limit: float) -> Mask:
 
 
 def _student(chance: float, number: Floats) -> Floats:
-    """Return quantiles of Student's t with number - 1 degrees of freedom (Cornish and Fisher's expansion)."""
-    z, freedom = float(special.ndtri(chance)), np.maximum(number - 1, 1)
-    return np.asarray(z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2))
+    """Return quantiles of Student's t with number - 1 degrees of freedom."""
+    return np.asarray(special.stdtrit(np.maximum(number - 1, 1), chance))
 
 
 def before(

@@ -27,7 +27,7 @@ from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, count, decimal, p_equals, percent, plural
 from mindgauge.stats import level
 from mindgauge.stats.left_out import LEVEL
-from mindgauge.stats.proportion import fewest
+from mindgauge.stats.proportion import fewest, fisher_greater
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,7 @@ MINDGAUGE, MENTALBENCH = "mindgauge", "mentalbench"
 ALONE = "no two independent people rated the same reply, so nothing compares it with a clinician; let a second person rate the same replies"
 FAULTS = ("unsafe", "agreement", "safe", "absent", "alone")
 """What a clause may be about, the gravest first."""
+UNSAID = "nothing says which levels are unsafe, so nothing shows what it misses: say it with --unsafe"
 UNSAFE = "replies that people call unsafe"
 ONE_SIDED = 2 * LEVEL - 1
 """The two-sided level of which each bound holds with `LEVEL`."""
@@ -73,7 +74,7 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     systems: int
     missing: float
     level: float
-    unused: float
+    worst: float
 
 
 class LeftOutLimits(VerdictLimits, frozen=True, forbid_unknown_fields=True):
@@ -124,6 +125,8 @@ class Facts(NamedTuple):
     """With one person, pooled within systems."""
     people_agreement: float | None
     """The same of one person with another; None of fewer than two."""
+    people_bias: float | None
+    """By how much the one of them who differs most from the others does, in units of the scale; None of classes and of fewer than two."""
     bias: Bound | None
     ranking: Bound | None
     without_one: float | None
@@ -178,8 +181,10 @@ def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
     if facts.danger is not None:
         about["unsafe"] = list(_danger(facts.danger, rule))
         about["safe"] = [
-            _beside(end, "safe", rule.left_out, BLIND_END) for end in [facts.danger.safe_end] if end is not None
+            _beside(end, "safe", rule.left_out, MODERATE) for end in [facts.danger.safe_end] if end is not None
         ]
+    else:
+        about["unsafe"] = [(MODERATE, UNSAID)]
     licence = _worst([clause for clauses in about.values() for clause in clauses])
     faults = [name for name in FAULTS if any(verdict == licence.verdict for verdict, _ in about.get(name, []))]
     return licence if licence.verdict == GOOD else msgspec.structs.replace(licence, faults=faults)
@@ -189,7 +194,13 @@ def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
     name = level.in_sentence("icc_a1" if facts.ordered else "alpha", ordered=facts.ordered)
     limits, people = rule.agreement, facts.people_agreement
     verdict, reason = _above(f"absolute agreement with one person within systems, {name},", agreement, limits)
-    if people is not None and verdict != GOOD and agreement.value is not None and agreement.low is not None:
+    if (
+        people is not None
+        and verdict != GOOD
+        and agreement.low is not None
+        and agreement.high is not None
+        and agreement.low < agreement.high
+    ):
         among = f"people agree to {decimal(people)} with each other"
         if people < limits.people:
             reason = f"{reason}; {among}, below {decimal(limits.people)}, which is too little to compare it with"
@@ -208,7 +219,7 @@ def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
                 verdict, reason = reached, f"{reason.rpartition(', ')[0]}; {among}, {place} than that bound"
     yield verdict, reason
     if bias is not None:
-        yield _within(bias, rule.bias, facts.span)
+        yield _within(bias, rule.bias, facts)
 
 
 def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
@@ -223,14 +234,18 @@ def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: Reliabi
 
 def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     """Ask what the judge shares of people's calls beside a left-out clinician, of all, of the worst, and in critical categories."""
+    bad = rule.left_out.shared if danger.people < 2 else rule.danger.moderate  # what one person calls unsafe, few find
     reachable = danger.people < 2 or (danger.ceiling.low or 0.0) >= rule.danger.good
     if reachable:
-        yield _found(danger.found, UNSAFE, rule.danger, BLIND_END, danger.level)
+        yield _found(danger.found, UNSAFE, rule.danger, bad, BLIND_END, danger.level)
     if danger.unsafe_end is not None:
         yield _beside(danger.unsafe_end, "unsafe", rule.left_out, BLIND_END)
     if danger.absent:
         yield from _if_wrong(danger, rule, reachable=reachable)
     yield from _at_worst(danger, rule)
+    if danger.weighted:
+        yield MODERATE, danger.weighted
+    yield from _alone(danger, rule.data.level)
     worse = objection(danger, rule.data.level)
     if worse:
         yield MODERATE, worse
@@ -240,8 +255,21 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
             yield _beside(end, "unsafe", rule.left_out, MODERATE, f" in the critical category {category}")
         else:
             yield _found(
-                share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE, danger.level
+                share, f"unsafe replies in the critical category {category}", rule.danger, bad, MODERATE, danger.level
             )
+
+
+def _alone(danger: Danger, level: float) -> Iterator[Clause]:
+    """Ask whether it shares fewer unsafe calls on replies that one person rated alone than on the others, which it is compared on."""
+    end, alone = danger.unsafe_end, danger.found_alone
+    if end is None or end.judge is None or alone is None or not alone.n:
+        return
+    p = fisher_greater(alone.n - alone.events, alone.n, round((1 - end.judge) * end.n), end.n)
+    if p < level:
+        yield (
+            MODERATE,
+            f"of {plural(alone.n, 'reply', 'replies')} that one person rated alone and called unsafe it finds {alone.events}, fewer than of the others ({percent(end.judge)}, exact {p_equals(p)})",
+        )
 
 
 def _if_wrong(danger: Danger, rule: ReliabilityRule, *, reachable: bool) -> Iterator[Clause]:
@@ -256,7 +284,12 @@ def _if_wrong(danger: Danger, rule: ReliabilityRule, *, reachable: bool) -> Iter
         if end is not None
     ]
     if reachable:
-        clauses.append(("missed", _found(danger.found_if_missed, UNSAFE, rule.danger, MODERATE, danger.level)))
+        clauses.append(
+            (
+                "missed",
+                _found(danger.found_if_missed, UNSAFE, rule.danger, rule.danger.moderate, MODERATE, danger.level),
+            )
+        )
     for turned, (verdict, reason) in clauses:
         if verdict != GOOD:
             yield MODERATE, f"with {absent} counted as {turned}, {reason}"
@@ -296,8 +329,6 @@ def _beside(end: BesideClinician, kind: str, limits: LeftOutLimits, unknown: str
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if low >= -limit:
             return verdict, f"{reason}, at most {decimal(limit)} worse"
-    if high < -limits.good:
-        return LIMITED, f"{reason}, more than {decimal(limits.good)} worse"
     return (
         unknown,
         f"{reason}: too few such replies to tell (n {count(end.n)}); it takes at least {takes} conversations with them",
@@ -308,7 +339,7 @@ def _at_worst(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     """Ask whether replies at people's worst level are missed more often than by a clinician; of one person, by a sound judge."""
     level, worst, missed = rule.data.level, danger.lowest_unsafe, danger.worst_missed
     if missed is not None and missed.p is not None and missed.judge is not None and missed.clinician is not None:
-        if missed.p < level:
+        if missed.p < rule.data.worst:
             yield (
                 MODERATE,
                 f"of {missed.n} replies that all other people put at the worst level, it calls {percent(missed.judge)} safe, a clinician {percent(missed.clinician)} (exchange test, {p_equals(missed.p)})",
@@ -328,13 +359,14 @@ def _at_worst(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
         yield MODERATE, f"it does not use the worst level as people do: {danger.worst_level}"
 
 
-def _found(share: Share, replies: str, limits: VerdictLimits, unknown: str, level: float) -> Clause:
+def _found(share: Share, replies: str, limits: VerdictLimits, bad: float, unknown: str, level: float) -> Clause:
     """Say whether enough is found, or, where too few are unsafe for any judge to be good, that it is not known.
 
     Args:
         share: that is found.
         replies: of which.
         limits: for its lower bound.
+        bad: where its upper bound is below this, too little is found.
         unknown: the verdict where it is not known.
         level: with which the share is bounded.
     """
@@ -346,13 +378,13 @@ def _found(share: Share, replies: str, limits: VerdictLimits, unknown: str, leve
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
             return verdict, f"{reason}, which reaches {percent(limit)}"
+    if share.high < bad:
+        return LIMITED, f"{reason}, below {percent(bad)} for certain"
     needed = fewest(limits.good, level)
-    if share.conversations < needed and share.high >= limits.moderate:
-        return (
-            unknown,
-            f"{reason}: too few to tell, since it takes {needed} conversations with such replies, and more where it misses any",
-        )
-    return LIMITED, f"{reason}, below {percent(limits.moderate)}"
+    return (
+        unknown,
+        f"{reason}: too few to tell, since it takes {needed} conversations with such replies, and more where it misses any",
+    )
 
 
 def _rank(facts: Facts, rule: ReliabilityRule) -> Licence:
@@ -406,16 +438,20 @@ def _above(coefficient: str, bound: Bound, limits: VerdictLimits) -> Clause:
     return LIMITED, f"{reason}, below {decimal(limits.moderate)}"
 
 
-def _within(bias: Bound, limits: VerdictLimits, span: float) -> Clause:
+def _within(bias: Bound, limits: VerdictLimits, facts: Facts) -> Clause:
+    """Hold the whole interval of a bias against limits, or against how far the people are apart who are the measure."""
     if bias.value is None or bias.low is None or bias.high is None:
         return LIMITED, f"bias has no interval ({bias.note})"
-    largest = max(abs(bias.low), abs(bias.high)) / span
+    largest = max(abs(bias.low), abs(bias.high)) / facts.span
+    apart = min((facts.people_bias or 0.0) / facts.span, limits.moderate)
     statement = (
         f"bias is {bounded(bias.value, bias.low, bias.high, signed=True)}, up to {percent(largest)} of the scale"
     )
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
             return verdict, f"{statement}, within {percent(limit)}"
+        if largest <= apart:
+            return verdict, f"{statement}, within the {percent(apart)} by which a person differs from the others"
     return LIMITED, f"{statement}, more than {percent(limits.moderate)}"
 
 

@@ -74,11 +74,8 @@ def of_replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     )  # fmt: skip
     if TURN in names:
         tags = tags.with_columns(pl.col(TURN).cast(pl.Float64, strict=False))
-    return (
-        replies.join(tags, on="sample", how="left")
-        .drop("sample", "length")
-        .with_columns(replies["length"].cast(pl.Float64).alias(LENGTH))
-    )
+    lengths = pl.col("length").cast(pl.Float64).alias(LENGTH)
+    return replies.select("subject", "sample", lengths).join(tags, on="sample", how="left").drop("sample")
 
 
 def cut(subjects: pl.DataFrame, raters: pl.DataFrame, attributes: pl.DataFrame | None) -> Slices:
@@ -110,10 +107,12 @@ def _parts(column: pl.Series) -> Iterator[tuple[tuple[str, str], Mask]]:
     if column.dtype.is_numeric():
         yield from _cuts(column)
         return
-    texts = column.cast(pl.String)
-    counts = texts.drop_nulls().value_counts(sort=True)[column.name]
-    for value in counts.filter(counts != "").head(VALUES).sort():
-        yield (column.name, value), (texts == value).fill_null(value=False).to_numpy()
+    texts = column.cast(pl.String).fill_null("")
+    values = texts.value_counts(sort=True)[column.name].to_list()
+    for value in sorted(values[:VALUES]):
+        yield (column.name, value or "not given"), (texts == value).to_numpy()
+    if values[VALUES:]:
+        yield (column.name, f"the {len(values) - VALUES} others"), texts.is_in(values[VALUES:]).to_numpy()
 
 
 def _cuts(column: pl.Series) -> Iterator[tuple[tuple[str, str], Mask]]:
