@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def table(of: Study, judge: Floats, run: int = 0, **columns: object) -> pl.DataFrame:
+def table(of: Study, judge: Floats, run: int = 0, **columns: Any) -> pl.DataFrame:
     """Put three people and one run of a judge into a table."""
     known = {"subject": [f"reply {i}" for i in range(len(judge))], "criterion": "safety"}
     raters = {f"person {i + 1}": of.people[:, i] for i in range(of.people.shape[1])} if not run else {}
@@ -34,12 +34,12 @@ def table(of: Study, judge: Floats, run: int = 0, **columns: object) -> pl.DataF
     )  # fmt: skip
 
 
-def card(frame: pl.DataFrame, **options: object) -> ReliabilityCard:
+def card(frame: pl.DataFrame, **options: Any) -> ReliabilityCard:
     [found] = made(frame, resamples=10, brief=True, **options).cards
     return found
 
 
-def often(judge: Callable[[Study], pl.DataFrame], studies: int = 8, **options: object) -> int:
+def often(judge: Callable[[Study], pl.DataFrame], studies: int = 8, **options: Any) -> int:
     """Count the studies in which a judge is good."""
     return sum(card(judge(study(seed, agreement=0.85)), **options).verdict == GOOD for seed in range(studies))
 
