@@ -10,7 +10,7 @@ import pytest
 
 from mindgauge import Function, rate
 from mindgauge.analysis import worst_level
-from mindgauge.benchmarks import registry
+from mindgauge.benchmarks import passed_tests, registry
 from mindgauge.commands import compare, gate, report
 from mindgauge.records import Reply, Status
 from mindgauge.records.request import Setup
@@ -298,7 +298,7 @@ def test_a_judge_that_gave_the_level_in_its_entry_test_passes_later_without_a_no
 def test_a_pass_noted_without_the_worst_level_is_not_taken_as_seen(fresh_machine: Path, tmp_path: Path) -> None:
     judge = _Clerk(2)
     _judged(tmp_path / "first", judge, qualify=True)
-    place = fresh_machine / entry_test.NAME
+    place = fresh_machine / passed_tests.NAME
     noted = json.loads(place.read_text(encoding="utf-8"))
     (instrument,) = plan.instruments(registry.find_one(RESPONSE), Judging())
     assert entry_test.seen(judge, instrument)

@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ManyFacets, People, ReliabilityCard
 from mindgauge.analysis.score import open_run
+from mindgauge.benchmarks import passed_tests
 from mindgauge.benchmarks.metrics import UNMOVED
 from mindgauge.records import Value
 from mindgauge.records.english import words
@@ -182,11 +183,9 @@ def _without_worst(
 
 def _remembered(store: Store) -> dict[tuple[str, str, str], str]:
     """Return what passed entry tests showed of the worst level of a run's judges, where this machine remembers them."""
-    from mindgauge.runs import entry_test
-
     return {
         (benchmark, criterion, judge.judge): reason
-        for judge, known in entry_test.passed(store).items()
+        for judge, known in passed_tests.passed(store).items()
         for benchmark in known
         for criterion, reason in judge.worst
     }

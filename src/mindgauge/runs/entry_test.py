@@ -12,14 +12,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
+from mindgauge.benchmarks import passed_tests
 from mindgauge.benchmarks.anchors import limits
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, EndpointError, UsageError, WaitingError
-from mindgauge.records.files import private
 from mindgauge.records.request import Setup, identity
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan, run_folder
@@ -208,66 +206,19 @@ def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
 # Which judges this machine has seen pass their entry test, with which instrument, under which limits.
 
 
-NAME = "passed.json"
-
-
-class Passed(msgspec.Struct, frozen=True):
-    """A judge that passed, with where it answered, what it worked with, and when."""
-
-    judge: str
-    endpoint: str
-    """As ratings name it in their provenance."""
-    instrument: str
-    limits: str
-    at: str
-    model: str
-    """Its name without what the instrument adds."""
-    setup: str
-    """A hash of what it was set up with, as runs record it: of a function, its code. Empty for a model that is its name."""
-    worst: tuple[tuple[str, str], ...]
-    """Criterion, and why it does not use the worst level as people do; empty where it gave that level.
-
-    No criterion of which too few such replies were rated. A record without all this, of an older version, is not read, and
-    the test is taken again.
-    """
-
-
 def seen(judge: Model, instrument: Instrument) -> bool:
     """Say whether this machine has seen a judge pass with an instrument, under the limits of today."""
-    return _key(judge, instrument) in _read()
-
-
-def passed(store: Store) -> dict[Passed, set[str]]:
-    """Return what this machine remembers of a run's judges, under the limits of today, and on which benchmarks it counts.
-
-    A name is easily given to another: a pass counts only for a judge that answered where it passed, with the same
-    instrument, and that was set up as it was then.
-    """
-    setups = manifest.read(store.folder).get("models", {})
-    entries = [
-        entry
-        for entry in _read().values()
-        if entry.limits == limits().name and entry.setup == Setup(setups.get(entry.model, {})).hash
-    ]
-    places: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for benchmark, rater, instrument, place in store.select(_ANSWERED):
-        places.setdefault((rater, instrument), set()).add((benchmark, place))
-    known: dict[Passed, set[str]] = {}
-    for judge, answered in places.items():
-        own = [entry for entry in entries if (entry.judge, entry.instrument) == judge]
-        if {place for _, place in answered} <= {entry.endpoint for entry in own}:
-            known |= {e: {b for b, place in answered if place == e.endpoint} for e in own}
-    return known
+    return _key(judge, instrument) in passed_tests.read()
 
 
 def remember(judge: Model, instrument: Instrument, worst: Mapping[str, str]) -> None:
     """Note that a judge passed, and by criterion why it does not use the worst level; empty where it does."""
-    machine_knows = _read()
-    machine_knows[_key(judge, instrument)] = Passed(
+    machine_knows = passed_tests.read()
+    machine_knows[_key(judge, instrument)] = passed_tests.Passed(
         instrument.rater(judge.name), endpoint(judge), instrument.name, limits().name, manifest.now(),
         judge.name, Setup(manifest.clean(judge.setup.facts)).hash, tuple(worst.items()),
     )  # fmt: skip
-    private.write_state(NAME, machine_knows)
+    passed_tests.write(machine_knows)
 
 
 def _key(judge: Model, instrument: Instrument) -> str:
@@ -281,13 +232,3 @@ def _key(judge: Model, instrument: Instrument) -> str:
         instrument.name,
         limits().name,
     )
-
-
-_ANSWERED = """
-SELECT DISTINCT series.benchmark, series.rater, origins.instrument,
-    json_extract('{' || rtrim(origins.members, ',') || '}', '$.endpoint')
-FROM series JOIN rated ON rated.series = series.id JOIN origins ON origins.id = rated.origin"""
-
-
-def _read() -> dict[str, Passed]:
-    return private.read_state(NAME, dict[str, Passed]) or {}
