@@ -220,9 +220,9 @@ def test_a_judge_that_passed_its_test_elsewhere_is_not_known_here(
     (instrument,) = plan.instruments(find_one(RESPONSE), Judging())
     elsewhere = Function(judged, name="judged")
     elsewhere.host = "api.example.org"
-    entry_test.remember(elsewhere, instrument)
+    entry_test.remember(elsewhere, instrument, {})
     assert mindgauge.gate(runs["base"], policy=rule).exit_code == 3
-    entry_test.remember(Function(judged, name="judged"), instrument)
+    entry_test.remember(Function(judged, name="judged"), instrument, {})
     assert mindgauge.gate(runs["base"], policy=rule).exit_code == 0
 
 

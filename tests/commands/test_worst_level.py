@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mindgauge import Function, rate
 from mindgauge.analysis import worst_level
-from mindgauge.benchmarks import registry
+from mindgauge.benchmarks import passed_tests, registry
 from mindgauge.commands import compare, gate, report
 from mindgauge.records import Reply, Status
+from mindgauge.records.request import Setup
 from mindgauge.reports import reliability_gate
+from mindgauge.runs import entry_test, plan
+from mindgauge.runs.options import Judging
 from mindgauge.store import Store
 from tests.analysis.judged_run import CRITERION, RESPONSE, World, said, write
 from tests.in_process import mindgauge as command
@@ -224,3 +228,98 @@ def test_gate_that_follows_from_a_veto_that_is_never_found_cannot_be_told_either
     benchmark, reason = registry.find_one("psycrisis"), "it gave none of 6 test replies written for yes that level"
     found = worst_level.unused(benchmark, {}, {("psycrisis", "encouragement", SHY): reason})
     assert found == {("psycrisis", name, SHY): reason for name in ("encouragement", "vetoed", "safe")}
+
+
+class _Clerk(Function):
+    """Judges test replies right, but none below `least`, and every other reply as 3, 4 or 5."""
+
+    def __init__(self, least: int, code: str = "one") -> None:
+        texts = {a.reply: a.ratings[CRITERION] for a in registry.find_one(RESPONSE).anchors()}
+
+        def hedge(message: str) -> dict[str, object]:
+            own = re.search(r"I hear you, (\d+)\.", message)
+            known = next((int(v) for text, v in texts.items() if text in message and v is not None), 3)
+            known = 3 + int(own[1]) % 3 if own else known
+            return {"quotes": [message[-9:]], "rationale": "As it reads.", "appropriateness": max(known, least)}
+
+        super().__init__(hedge, name="hedge", setup=Setup({"code": code}))
+
+
+def _judged(folder: Path, judge: Function, qualify: bool | None = None) -> Path:
+    rows = [
+        {
+            "user": f"The nights are long. {n}",
+            "reply": f"I hear you, {n}.",
+            "model": "bot",
+            "category": "anxiety_crisis",
+        }
+        for n in range(20)
+    ]
+    table = folder.parent / f"{folder.name}.jsonl"
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    rate(RESPONSE, replies=table, judge=judge, qualify=qualify, out=folder)
+    return folder
+
+
+def _no_1(run: Path, policy: Path, judge: str = "tested") -> tuple[int, str]:
+    policy.write_text(f'[needs]\njudge = "{judge}"\n\n{RULES[0]}\ncriterion = "{CRITERION}"\n', encoding="utf-8")
+    done = command("gate", run, "--policy", policy)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def test_what_an_entry_test_showed_of_the_level_is_remembered_for_later_runs(
+    fresh_machine: Path, tmp_path: Path, policy: Path
+) -> None:
+    judge = _Clerk(2)
+    first = _judged(tmp_path / "first", judge, qualify=True)
+    later = _judged(tmp_path / "later", judge)
+    with Store(later) as store:
+        assert not store.count_replies(registry.find_one(RESPONSE).anchored.name)
+    for run in (first, later):
+        code, printed = _no_1(run, policy)
+        assert code == 3
+        assert "hedge does not use appropriateness 1 as people do: it gave none of" in printed
+    assert command("gate", "init", later, "--out", tmp_path / "drafted.toml").returncode == 0
+    assert "\nno_reply_at" not in (tmp_path / "drafted.toml").read_text(encoding="utf-8")
+    found = json.loads(command("score", later, "--json").stdout)["metrics"]
+    assert {m["value"] for m in found if m["name"] == "share_at_most_1"} == {None}
+    assert "the level 1 is not shown" in report.report([later], out=tmp_path).markdown.read_text(encoding="utf-8")
+
+
+def test_a_judge_that_gave_the_level_in_its_entry_test_passes_later_without_a_note(
+    fresh_machine: Path, tmp_path: Path, policy: Path
+) -> None:
+    _judged(tmp_path / "first", _Clerk(1), qualify=True)
+    code, printed = _no_1(_judged(tmp_path / "later", _Clerk(1)), policy)
+    assert code == 0
+    assert "nothing shows" not in printed
+
+
+def test_a_pass_noted_without_the_worst_level_is_not_taken_as_seen(fresh_machine: Path, tmp_path: Path) -> None:
+    judge = _Clerk(2)
+    _judged(tmp_path / "first", judge, qualify=True)
+    place = fresh_machine / passed_tests.NAME
+    noted = json.loads(place.read_text(encoding="utf-8"))
+    (instrument,) = plan.instruments(registry.find_one(RESPONSE), Judging())
+    assert entry_test.seen(judge, instrument)
+    place.write_text(
+        json.dumps({key: {k: v for k, v in entry.items() if k != "worst"} for key, entry in noted.items()}),
+        encoding="utf-8",
+    )
+    assert not entry_test.seen(judge, instrument)
+
+
+def test_a_judge_whose_code_changed_has_not_passed(fresh_machine: Path, tmp_path: Path, policy: Path) -> None:
+    _judged(tmp_path / "first", _Clerk(1), qualify=True)
+    assert _no_1(_judged(tmp_path / "same", _Clerk(1), qualify=False), policy)[0] == 0
+    code, printed = _no_1(_judged(tmp_path / "changed", _Clerk(1, "two"), qualify=False), policy)
+    assert code == 3
+    assert "it took no entry test" in printed
+
+
+def test_gate_notes_where_nothing_shows_that_a_judge_gives_the_level(
+    fresh_machine: Path, tmp_path: Path, policy: Path
+) -> None:
+    code, printed = _no_1(_judged(tmp_path / "run", _Clerk(2), qualify=False), policy, "any")
+    assert code == 0
+    assert "nothing shows that hedge ever gives level 1" in printed

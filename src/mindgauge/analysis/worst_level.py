@@ -19,7 +19,7 @@ from mindgauge.records.rubric import Scale
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mindgauge.analysis.reliability.card import ReliabilityCard
+    from mindgauge.analysis.reliability.card import Danger, ReliabilityCard
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric
     from mindgauge.records.rubric import Criterion
@@ -85,16 +85,23 @@ def unused(
         for judge in sorted({judge for _, _, judge in (*cards, *entry)}):
             place = (benchmark.name, name, judge)
             danger = cards[place].danger if place in cards else None
-            decided = danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
             inherited = next((reason for part in parts if (reason := reasons.get((benchmark.name, part, judge)))), "")
             reason = danger.worst_level if danger is not None else ""
-            if reason or (not decided and (reason := entry.get(place, inherited))):
+            if reason or (not decided(danger) and (reason := entry.get(place, inherited))):
                 reasons[place] = reason
     return reasons
 
 
+def decided(danger: Danger | None) -> bool:
+    """Say whether people put as many replies at the worst level as the entry test asks for: then they decide."""
+    return danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
+
+
 def entry_tests(store: Store, benchmarks: Iterable[Benchmark]) -> dict[Place, str]:
-    """Return the judges that gave no test reply of the worst level that level, though most of the others theirs; and why."""
+    """Return the judges that gave no test reply of the worst level that level, though most of the others theirs; and why.
+
+    Where a judge gave a test reply that level, the reason is empty. Of other judges the test shows nothing.
+    """
     reasons = {}
     for benchmark in benchmarks:
         for criterion, judge, at_level in fitness.by_level(store, benchmark):
@@ -104,10 +111,13 @@ def entry_tests(store: Store, benchmarks: Iterable[Benchmark]) -> dict[Place, st
             n = sum(part.n for part in others)
             right = sum(part.recall * part.n for part in others)
             given = own.n - own.missing if own is not None else 0
+            place = (benchmark.name, criterion.name, judge)
+            if own is not None and own.recall:
+                reasons[place] = ""
             if own is None or given < limits().worst.replies or own.recall or right <= limits().worst.others * n:
                 continue
             tested = plural(given, "test reply", "test replies")
-            reasons[benchmark.name, criterion.name, judge] = (
+            reasons[place] = (
                 f"it gave none of {tested} written for {worst} that level, though it found most of the others"
             )
     return reasons

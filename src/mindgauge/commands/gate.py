@@ -15,6 +15,7 @@ from mindgauge.analysis.gate import draft, measured, policy
 from mindgauge.analysis.gate import series as nights
 from mindgauge.analysis.gate.gate import Build, hold
 from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
+from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular
@@ -22,7 +23,6 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
 from mindgauge.reports import gate_files, reliability_gate
-from mindgauge.runs import entry_test
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -231,28 +231,12 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     scores = score.score(folder, resamples=resamples, seed=seed)
     store, benchmarks, content = score.open_run(folder)
     with store:
-        tested = _tested(store)
+        tested = {(judge.judge, judge.instrument) for judge in passed_tests.passed(store)}
     gate = reliability_gate.of_run(folder)
     cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
     samples = content.get("plan", {}).get("samples", [])
-    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), gate.unused)
+    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), gate.unused, gate.looked_at)
     return Build(measured.read(folder), scores, benchmarks, evidence)
-
-
-_ENDPOINTS = """
-SELECT DISTINCT series.rater, json_extract('{' || rtrim(origins.members, ',') || '}', '$.endpoint')
-FROM series JOIN rated ON rated.series = series.id JOIN origins ON origins.id = rated.origin"""
-
-
-def _tested(store: Store) -> set[tuple[str, str]]:
-    """Return the judges that this machine has seen pass where they answered in a run: a name alone is easily given to another."""
-    endpoints: dict[str, set[str]] = {}
-    for rater, endpoint in store.select(_ENDPOINTS):
-        endpoints.setdefault(rater, set()).add(endpoint)
-    seen: dict[tuple[str, str], set[str]] = {}
-    for entry in entry_test.passed():
-        seen.setdefault((entry.judge, entry.instrument), set()).add(entry.endpoint)
-    return {judge for judge, places in seen.items() if endpoints.get(judge[0], set()) <= places}
 
 
 def _unfinished(folder: Path) -> list[Unfinished]:

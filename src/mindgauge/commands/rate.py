@@ -164,7 +164,7 @@ def rate(
         take(store, tests, config)
         plan.perform(store, steps, config)
     scores = score(folder)
-    remember(tests, scores.qualifications, config)
+    remember(folder, tests, scores.qualifications, config)
     return scores
 
 

@@ -256,7 +256,7 @@ def hold(
         take(store, tests, config)
         plan.perform(store, [step for step in steps if step.later], config)
     scores = score(path)
-    remember(tests, scores.qualifications, config)
+    remember(path, tests, scores.qualifications, config)
     return scores
 
 

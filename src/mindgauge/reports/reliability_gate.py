@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ManyFacets, People, ReliabilityCard
 from mindgauge.analysis.score import open_run
+from mindgauge.benchmarks import passed_tests
 from mindgauge.benchmarks.metrics import UNMOVED
 from mindgauge.records import Value
 from mindgauge.records.english import words
@@ -72,6 +73,8 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     """Benchmark, criterion and judge → why no figure about the worst level alone rests on this judge."""
     at_worst: dict[tuple[str, str], tuple[Value, set[str]]] = {}
     """Benchmark and criterion → that level, and the metrics that are about it alone."""
+    looked_at: set[tuple[str, str, str]] = set()
+    """Benchmark, criterion and judge: people or an entry test show whether the judge uses the worst level."""
 
     def without_worst(self, score: Score) -> str:
         """Say why a score about the worst level alone may not be given; empty where it may, or is about more."""
@@ -139,7 +142,7 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     """
     criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
     kinds = {kind for benchmark, criterion, kind in store.select(_KINDS) if criterion in criteria.get(benchmark, ())}
-    entry = worst_level.entry_tests(store, benchmarks)
+    entry = _remembered(store) | worst_level.entry_tests(store, benchmarks)
     if "person" not in kinds or not kinds - NO_JUDGES:
         return _without_worst(ReliabilityGate({}, shown), benchmarks, entry)
     judged, places = _compared(folder, benchmarks)
@@ -174,7 +177,18 @@ def _without_worst(
         for b in benchmarks
         for name in {criterion for benchmark, criterion, _ in unused if benchmark == b.name}
     }
-    return msgspec.structs.replace(gate, unused=unused, at_worst=at_worst)
+    looked_at = {*entry, *(place for place, card in cards.items() if worst_level.decided(card.danger))}
+    return msgspec.structs.replace(gate, unused=unused, at_worst=at_worst, looked_at=looked_at)
+
+
+def _remembered(store: Store) -> dict[tuple[str, str, str], str]:
+    """Return what passed entry tests showed of the worst level of a run's judges, where this machine remembers them."""
+    return {
+        (benchmark, criterion, judge.judge): reason
+        for judge, known in passed_tests.passed(store).items()
+        for benchmark in known
+        for criterion, reason in judge.worst
+    }
 
 
 def people_of(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[str, list[People]]:

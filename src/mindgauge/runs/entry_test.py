@@ -12,15 +12,13 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
+from mindgauge.benchmarks import passed_tests
 from mindgauge.benchmarks.anchors import limits
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, EndpointError, UsageError, WaitingError
-from mindgauge.records.files import private
-from mindgauge.records.request import identity
+from mindgauge.records.request import Setup, identity
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import calls_by_model
@@ -28,7 +26,7 @@ from mindgauge.runs.steps import PlannedSubject, endpoint
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
@@ -208,38 +206,19 @@ def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
 # Which judges this machine has seen pass their entry test, with which instrument, under which limits.
 
 
-NAME = "passed.json"
-
-
-class Passed(msgspec.Struct, frozen=True):
-    """A judge that passed, with where it answered, what it worked with, and when."""
-
-    judge: str
-    endpoint: str
-    """As ratings name it in their provenance."""
-    instrument: str
-    limits: str
-    at: str
-
-
 def seen(judge: Model, instrument: Instrument) -> bool:
     """Say whether this machine has seen a judge pass with an instrument, under the limits of today."""
-    return _key(judge, instrument) in _read()
+    return _key(judge, instrument) in passed_tests.read()
 
 
-def passed() -> set[Passed]:
-    """Return the judges that this machine has seen pass under the limits of today."""
-    return {entry for entry in _read().values() if entry.limits == limits().name}
-
-
-def remember(judge: Model, instrument: Instrument) -> None:
-    """Note that a judge passed."""
-    machine_knows = _read()
-    rater = instrument.rater(judge.name)
-    machine_knows[_key(judge, instrument)] = Passed(
-        rater, endpoint(judge), instrument.name, limits().name, manifest.now()
-    )
-    private.write_state(NAME, machine_knows)
+def remember(judge: Model, instrument: Instrument, worst: Mapping[str, str]) -> None:
+    """Note that a judge passed, and by criterion why it does not use the worst level; empty where it does."""
+    machine_knows = passed_tests.read()
+    machine_knows[_key(judge, instrument)] = passed_tests.Passed(
+        instrument.rater(judge.name), endpoint(judge), instrument.name, limits().name, manifest.now(),
+        judge.name, Setup(manifest.clean(judge.setup.facts)).hash, tuple(worst.items()),
+    )  # fmt: skip
+    passed_tests.write(machine_knows)
 
 
 def _key(judge: Model, instrument: Instrument) -> str:
@@ -253,7 +232,3 @@ def _key(judge: Model, instrument: Instrument) -> str:
         instrument.name,
         limits().name,
     )
-
-
-def _read() -> dict[str, Passed]:
-    return private.read_state(NAME, dict[str, Passed]) or {}

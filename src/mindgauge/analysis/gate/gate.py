@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from mindgauge.analysis import frame, scoring_views, worst_level
 from mindgauge.analysis.gate import build_rules, comparisons, levels, needs
@@ -18,7 +19,7 @@ from mindgauge.records.rubric.criterion import worst_levels
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.needs import GateEvidence
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.series import NightSeries
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Value
 
 _DECIDED = {"stop": GateOutcome.CANNOT_TELL, "pass": GateOutcome.PASSED, "fail": GateOutcome.FAILED}
+_NOTHING_SHOWS = "nothing shows that"
 _OF_MEANS = (
     "intervals of means hold here even where few replies fall far, so they are wider than those of `mindgauge score`"
 )
@@ -91,11 +94,24 @@ def hold(
         rules += _compared(policy.compare, build, baseline, levels["compare"], series, resamples, seed)
         rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
     asked = {rule.title: rule for rule in policy.rules}
-    rules = [_without_worst(rule, asked.get(rule.title), build) for rule in rules]
+    sides = [build.side, *([baseline] if baseline is not None else [])]
+    given = {
+        (part.benchmark.name, *place)
+        for side in sides
+        for part in side.parts
+        for place in part.rows.select("criterion", "rater", "value").unique().iter_rows()
+    }
+    rules = [_without_worst(rule, asked.get(rule.title), build, given) for rule in rules]
     rules = [_doubted(_or_missing(rule, asked.get(rule.title), build), distrusted) for rule in rules]
     outcome = gravest(rule.outcome for rule in rules)
     decision = _DECIDED[policy.cannot_tell] if outcome is GateOutcome.CANNOT_TELL else outcome
     notes = [*notes, *(_shared(build.side, baseline) if baseline is not None else [])]
+    notes += [
+        f"{rule.title}: {reason.rpartition('; ')[2]}"
+        for rule in rules
+        for reason in rule.reasons
+        if _NOTHING_SHOWS in reason
+    ]
     if any(finding.unit == "level" and finding.high is not None for rule in rules for finding in rule.findings):
         notes.append(_OF_MEANS)
     if series is not None:
@@ -244,22 +260,37 @@ def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) 
     return msgspec.structs.replace(finding, outcome=GateOutcome.CANNOT_TELL, sentence=sentence)
 
 
-def _without_worst(rule: RuleOutcome, wanted: PolicyRule | None, build: Build) -> RuleOutcome:
+def _without_worst(
+    rule: RuleOutcome, wanted: PolicyRule | None, build: Build, given: Collection[tuple[str, str, str, Value]]
+) -> RuleOutcome:
     """Let nothing about the worst level alone pass by a judge that does not use that level: it could not fail.
 
-    What such a judge did put there still fails a build.
+    What such a judge did put there still fails a build. Where nothing shows whether a judge gives that level, and none of
+    its verdicts (`given`: benchmark, criterion, rater and value) does, a rule that passes says so.
     """
-    if wanted is None or not build.evidence.unused:
+    if wanted is None:
         return rule
-    findings = [_unless_unused(finding, wanted, build) for finding in rule.findings]
+    judges = {
+        (part.benchmark.name, rater)
+        for part in build.side.parts
+        for rater in part.rows.filter(pl.col("rater_kind").is_in(list(needs.JUDGES)))["rater"].unique()
+    }
+    findings = [
+        _unless_unused(finding, wanted, build, given)
+        if (finding.benchmark, finding.rater.removesuffix(MAJORITY)) in judges
+        else finding
+        for finding in rule.findings
+    ]
     return RuleOutcome(rule.kind, rule.title, findings)
 
 
-def _unless_unused(finding: RuleFinding, wanted: PolicyRule, build: Build) -> RuleFinding:
+def _unless_unused(
+    finding: RuleFinding, wanted: PolicyRule, build: Build, given: Collection[tuple[str, str, str, Value]]
+) -> RuleFinding:
+    if finding.outcome is not GateOutcome.PASSED:
+        return finding
     judge = finding.rater.removesuffix(MAJORITY)
     reason = build.evidence.unused.get((finding.benchmark, finding.criterion, judge), "")
-    if not reason or finding.outcome is not GateOutcome.PASSED:
-        return finding
     benchmark = next(b for b in build.benchmarks if b.name == finding.benchmark)
     criterion = frame.criteria(benchmark)[finding.criterion]
     worst = str(criterion.worst_first[0])
@@ -273,6 +304,13 @@ def _unless_unused(finding: RuleFinding, wanted: PolicyRule, build: Build) -> Ru
         }
     if not rests:
         return finding
+    if not reason:
+        parts = benchmark.composites[criterion.name].of if criterion.name in benchmark.composites else ()
+        known = any((benchmark.name, name, judge) in build.evidence.looked_at for name in (criterion.name, *parts))
+        if known or (benchmark.name, criterion.name, judge, worst) in given:
+            return finding
+        sentence = f"{finding.sentence}; {_NOTHING_SHOWS} {judge} ever gives level {worst}"
+        return msgspec.structs.replace(finding, sentence=sentence)
     other = worst_level.instead(benchmark, criterion.name)
     sentence = (
         f"{finding.sentence}, but {judge} does not use {criterion.name} {worst} as people do: {reason}; "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Scores
     from mindgauge.benchmarks import Benchmark
 
-_JUDGES = {RaterKind.MODEL.value, RaterKind.PANEL.value, RaterKind.CLASSIFIER.value}
+JUDGES = {RaterKind.MODEL.value, RaterKind.PANEL.value, RaterKind.CLASSIFIER.value}
 _ASKED = {"good": "good", "moderate": "moderate or good"}
 _ENOUGH = {"good": {GOOD}, "moderate": {GOOD, MODERATE}, "tested": {GOOD, MODERATE}}
 
@@ -46,6 +46,8 @@ class GateEvidence(NamedTuple):
     unfinished: Sequence[Unfinished]
     unused: Mapping[tuple[str, str, str], str] = MappingProxyType({})
     """Benchmark, criterion and judge → why the judge says nothing about the worst level alone."""
+    looked_at: Collection[tuple[str, str, str]] = ()
+    """Benchmark, criterion and judge: people or an entry test show whether the judge uses the worst level."""
 
 
 def distrust(
@@ -60,7 +62,7 @@ def distrust(
         columns = ("criterion", "rater", "rater_kind", "instrument")
         for criterion, rater, kind, instrument in part.rows.select(columns).unique().sort(columns).iter_rows():
             key = (part.benchmark.name, criterion, rater)
-            if kind not in _JUDGES or key in reasons:
+            if kind not in JUDGES or key in reasons:
                 continue
             known = (rater, instrument) in evidence.tested
             doubts = (

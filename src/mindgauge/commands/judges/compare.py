@@ -139,7 +139,7 @@ def compare(
         older = continued.last(store, manifest.read(folder))
         tested = qualify_.qualify(store, [benchmark], resamples=resamples, seed=seed)
         unfit = qualify_.unfit(store, benchmark, frame.ratings(store, benchmark))
-    remember(tests, tested, config)
+    remember(folder, tests, tested, config)
     compared.qualifications.extend(tested)
     compared.notes.extend([*fitness.told(unfit), *labelled_replies.notes, *kinship.notes(kin), *older])
     return compared
