@@ -92,7 +92,7 @@ def test_corrected_scores_say_so_before_an_estimate(tmp_path: Path) -> None:
     page = re.sub(r"<[^>]+>|\s+", " ", mindgauge.report(run, out=tmp_path / "out").path.read_text(encoding="utf-8"))
     scored = " ".join(in_process.mindgauge("score", run, "--full").stdout.split())
     told = " ".join(in_process.mindgauge("reliability", run, "--resamples", "100", "--full").stdout.split())
-    of_frames, of_cards = f"a drawn part; {SAME_NOT}: m", f"people alone; {SAME_NOT}: m"
+    of_frames, of_cards = f"a drawn part; {SAME_NOT}: m", f"the judge alone; {SAME_NOT}: m"
     assert of_frames in scored
     assert of_frames in page
     assert of_cards in told

@@ -81,7 +81,7 @@ def test_a_judge_that_never_gives_a_rare_worst_level_does_not_use_it() -> None:
 def test_a_constant_weight_leaves_the_slices_tested() -> None:
     of = study(2, agreement=0.92)
     judge = np.where((of.language == "zh") & (of.truth <= 2), 4.0, of.truth)
-    languages = {"language": pl.Series(of.language)}
+    languages: dict[str, Any] = {"language": pl.Series(of.language)}
     frame = table(of, judge, weight=pl.lit(10.0), frame=pl.lit(4000), **languages)
     end = card(frame).danger
     assert end is not None

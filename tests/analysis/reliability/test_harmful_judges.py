@@ -49,7 +49,7 @@ def test_with_one_person_no_judge_is_good_and_the_card_says_what_it_takes() -> N
     of = study(1, agreement=0.92, skills=(1.0,))
     card = card_of(of.people[:, 0].tolist(), of.reader().tolist())
     assert card.verdict == MODERATE, card.reasons
-    assert any("it takes a second person on the same replies" in reason for reason in card.reasons)
+    assert any("let a second person rate the same replies" in reason for reason in card.reasons)
 
 
 @pytest.mark.parametrize("studies", [1, later(20)])
