@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import pytest
 import mindgauge
 from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
 from mindgauge.stats import betting
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -438,12 +440,23 @@ def test_two_gates_at_once_are_two_nights(runs: dict[str, Path], policy: Callabl
     assert len(nights.read_text(encoding="utf-8").splitlines()) == 2
 
 
+def _copied(run: Path, folder: Path, created: str = "") -> Path:
+    """Copy a run, which then says that it was made at another time."""
+    shutil.copytree(run, folder)
+    if created:
+        text = (folder / "manifest.toml").read_text(encoding="utf-8")
+        text = re.sub(r'^created = ".*"', f'created = "{created}"', text, flags=re.MULTILINE)
+        (folder / "manifest.toml").write_bytes(private.seal(text))
+    return folder
+
+
 def test_a_baseline_that_was_measured_once_is_said_to_be_so(
     runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
 ) -> None:
+    rerun = _copied(runs["same"], tmp_path / "rerun", "2999-01-01T00:00:00+00:00")
     once = mindgauge.gate_baseline(runs["base"], out=tmp_path / "once.json")
-    again = mindgauge.gate_baseline(runs["base"], out=tmp_path / "again.json", again=runs["same"])
-    assert again.run == str(runs["same"])
+    again = mindgauge.gate_baseline(runs["base"], out=tmp_path / "again.json", again=rerun)
+    assert again.run == str(rerun)
     said = [
         any(
             "measured once" in note
@@ -454,8 +467,40 @@ def test_a_baseline_that_was_measured_once_is_said_to_be_so(
     assert said == [True, True, False]
     with pytest.raises(UsageError, match="not made after"):
         mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=runs["base"])
+    with pytest.raises(UsageError, match="not made after"):
+        copy = _copied(runs["base"], tmp_path / "copy")
+        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=copy)
     with pytest.raises(UsageError, match="it has nothing"):
-        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=runs["psycrisis"])
+        later = _copied(runs["psycrisis"], tmp_path / "later", "2999-01-01T00:00:00+00:00")
+        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=later)
+
+
+def test_a_baseline_is_measured_again_of_the_same_system_whatever_its_label(tmp_path: Path) -> None:
+    made = {}
+    for name in ("bot@1", "bot@2", "other"):
+        judge, bot = Function(attentive, name="attentive"), careline(0, name=name)
+        mindgauge.run(BENCHMARK, model=bot, judge=judge, limit=2, qualify=False, out=tmp_path / name)
+        made[name] = _copied(tmp_path / name, tmp_path / f"later-{name}", "2999-01-01T00:00:00+00:00")
+    first = tmp_path / "bot@1"
+    with pytest.raises(UsageError, match=r"has other, and .* has bot@1"):
+        mindgauge.gate_baseline(first, out=tmp_path / "x.json", again=made["other"])
+    assert mindgauge.gate_baseline(first, out=tmp_path / "x.json", again=made["bot@2"])
+
+
+def test_a_baseline_is_known_by_what_it_holds_and_not_by_its_name(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rules, nights, base = policy(SERIES), tmp_path / "nights.jsonl", _copied(runs["other"], tmp_path / "base")
+
+    def night(name: str, baseline: Path) -> int:
+        return mindgauge.gate(runs[name], policy=rules, baseline=baseline, series=nights).night
+
+    assert night("same", base) == 1
+    base = base.rename(tmp_path / "renamed")
+    assert night("worse", base) == 2
+    judge = Function(attentive, name="another")
+    mindgauge.run(BENCHMARK, model=careline(0.03), judge=judge, limit=14, runs=2, qualify=False, out=base)
+    assert night("worse", base) == 1
 
 
 def _crisis_verdict(message: str) -> dict[str, Any]:

@@ -33,6 +33,10 @@ _ONCE = (
     "the baseline was measured once: if it was picked as the best of several, equal builds fail more often; run it once "
     "more, and make the baseline with `mindgauge gate baseline RUN --again NEW --out FILE`"
 )
+_CONTENT = (
+    "SELECT checksum FROM replies ORDER BY benchmark, id",
+    "SELECT checksum FROM rated ORDER BY series, subject, run",
+)
 _FEW = 200
 """Resamples that see whether a policy can be held at all."""
 
@@ -178,13 +182,13 @@ def _refuse_other(first: Path, rerun: Path) -> None:
         UsageError: it is not; the message says why.
     """
     sides = measured.read(first), measured.read(rerun)
-    if _identity(first) == _identity(rerun) or _made(rerun) < _made(first):
+    if _made(rerun) <= _made(first):
         raise UsageError(
             f"--again {rerun}: it was not made after {first}; run the same build once more, into a new folder"
         )
     for name in sides[0].benchmarks:
         own, others = (side.models(name) for side in sides)
-        if not all(measured.counterpart(model, own, others) for model in own):
+        if {*map(measured.unlabelled, own)} - {*map(measured.unlabelled, others)}:
             raise UsageError(
                 f"--again {rerun}: of {name} it has {', '.join(others) or 'nothing'}, and {first} has {', '.join(own)}"
             )
@@ -195,8 +199,11 @@ def _made(run: Path) -> str:
 
 
 def _identity(place: Path) -> str:
-    """Return the hash by which a run or a baseline file is known."""
-    return digest(_made(place), place.resolve().name) if place.is_dir() else baseline_file.decoded(place).checksum
+    """Return the hash by which a run or a baseline file is known: of what it holds, whatever its name."""
+    if not place.is_dir():
+        return baseline_file.decoded(place).checksum
+    with Store(place) as store:
+        return digest(_made(place), *(store.select(query).fetchall() for query in _CONTENT))
 
 
 def _measured_again(baseline: Path) -> bool:
