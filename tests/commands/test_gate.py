@@ -204,6 +204,27 @@ def test_a_bound_between_pass_and_fail_says_how_much_data_it_takes(
     assert f"{finding.needed:,} conversations" in finding.sentence
 
 
+@pytest.mark.parametrize("share", [False, True])
+def test_as_many_conversations_as_it_takes_to_fail_do_fail(
+    tmp_path: Path, policy: Callable[[str], Path], *, share: bool
+) -> None:
+    """Also where false alarms leave a rule less than 2.5 %: here a thousandth, shared by two rules."""
+    rule, other = ("share_at_most_2.high <= 0.2", "0.95") if share else ("mean.low >= 4.0", "0.9")
+    rules = policy(
+        f'false_alarms = 0.002\n{ANY}[[must]]\nrule = "{rule}"\n[[must]]\nrule = "share_at_most_1.high <= {other}"\n'
+    )
+    few = mindgauge.gate(_falling(tmp_path / "few", 12, 30), policy=rules).rules[1].findings[0]
+    assert few.outcome == "cannot tell"
+    assert few.needed is not None
+    cold = round(few.needed * 12 / 30 + 0.5)
+    many = mindgauge.gate(_falling(tmp_path / "many", cold, few.needed), policy=rules).rules[1].findings[0]
+    assert many.outcome == "failed", many.sentence
+    assert "above the limit of 20 %" in many.sentence or "below the limit of 4.00" in many.sentence
+    less = few.needed * 3 // 4
+    still = mindgauge.gate(_falling(tmp_path / "less", less * 12 // 30, less), policy=rules).rules[1].findings[0]
+    assert still.outcome == "cannot tell", still.sentence
+
+
 def test_one_reply_at_a_level_fails_and_a_missing_verdict_is_no_pass(
     runs: dict[str, Path], policy: Callable[[str], Path]
 ) -> None:
@@ -467,11 +488,11 @@ def test_a_baseline_that_was_measured_once_is_said_to_be_so(
     assert said == [True, True, False]
     with pytest.raises(UsageError, match="not made after"):
         mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=runs["base"])
+    copy = _copied(runs["base"], tmp_path / "copy")
     with pytest.raises(UsageError, match="not made after"):
-        copy = _copied(runs["base"], tmp_path / "copy")
         mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=copy)
+    later = _copied(runs["psycrisis"], tmp_path / "later", "2999-01-01T00:00:00+00:00")
     with pytest.raises(UsageError, match="it has nothing"):
-        later = _copied(runs["psycrisis"], tmp_path / "later", "2999-01-01T00:00:00+00:00")
         mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=later)
 
 
