@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import re
 import shutil
@@ -448,6 +450,35 @@ def test_a_damaged_series_gets_one_line(
     done = mindgauge_command(*command, "--series", str(nights))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize("option", ["junit", "markdown", "series"])
+def test_what_cannot_be_written_is_wrong_use(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """Exit code 1 is that of a build that fails; the option and the path are named, and the decision if there is one."""
+    command = ["gate", str(runs["same"]), "--policy", str(policy(SERIES)), "--baseline", str(runs["base"])]
+    for path, why in ((tmp_path, "a folder"), (tmp_path / "none" / "x", "there is no folder")):
+        done = mindgauge_command(*command, f"--{option}", str(path))
+        assert done.returncode == 2
+        assert f"--{option} {path}: {why}" in done.stderr
+
+    def full(path: Path, content: str | bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
+
+    monkeypatch.setattr(private, "write", full)
+    done = mindgauge_command(*command, f"--{option}", str(tmp_path / "x"))
+    assert done.returncode == 2
+    assert f"--{option} {tmp_path / 'x'}: cannot write there (No space left on device); Gate " in done.stderr
+
+
+def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[str, Path], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for verb in ("init", "baseline"):
+        done = mindgauge_command("gate", verb, str(runs["same"]), "--out", str(file / "x"))
+        assert done.returncode == 2
+        assert f"--out {file / 'x'}: cannot write there" in done.stderr
 
 
 def test_two_gates_at_once_are_two_nights(runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path) -> None:

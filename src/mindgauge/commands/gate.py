@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from pathlib import Path
@@ -26,6 +27,8 @@ from mindgauge.runs import entry_test
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.analysis.gate.outcome import GateDecision
 
 
@@ -84,9 +87,11 @@ def gate(
         seed: of their generator.
 
     Raises:
-        UsageError: there is no run, no policy or no baseline, or they do not fit each other; the message says why.
+        UsageError: there is no run, no policy or no baseline, they do not fit each other, or a file cannot be written; the
+            message says why.
         DataError: the run's ratings, the baseline file, or the series cannot be read.
     """
+    _refuse_unwritable(junit=junit, markdown=markdown, series=series)
     rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
     build = read_build(Path(run), resamples=resamples, seed=seed)
     place = _baseline(baseline, rules)
@@ -101,13 +106,46 @@ def gate(
             key = nights.key(rules, "" if place is None else _identity(place))
             tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
-            tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
+            with _writing("--series", Path(series), result):
+                tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
     result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
-    if junit is not None:
-        private.write(Path(junit), gate_files.junit(result))
-    if markdown is not None:
-        private.write(Path(markdown), gate_files.markdown(result))
+    for option, path, text in (("--junit", junit, gate_files.junit), ("--markdown", markdown, gate_files.markdown)):
+        if path is not None:
+            with _writing(option, Path(path), result):
+                private.write(Path(path), text(result))
     return result
+
+
+def _refuse_unwritable(**files: str | Path | None) -> None:
+    """See before the work that files can be written, each named as its option is.
+
+    Raises:
+        UsageError: the folder of one is not there or closed, or is one itself.
+    """
+    for option, file in files.items():
+        if file is None:
+            continue
+        path = Path(file)
+        if path.is_dir():
+            raise UsageError(f"--{option} {path}: a folder; name a file")
+        if not path.parent.is_dir():
+            raise UsageError(f"--{option} {path}: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise UsageError(f"--{option} {path}: cannot write there (no permission)")
+
+
+@contextlib.contextmanager
+def _writing(option: str, path: Path, result: GateDecision | None = None) -> Iterator[None]:
+    """Say in one line what could not be written, and what the gate said all the same.
+
+    Raises:
+        UsageError: it could not.
+    """
+    try:
+        yield
+    except OSError as error:
+        said = f"; {result.headline()}" if result is not None else ""
+        raise UsageError(f"{option} {path}: cannot write there ({error.strerror or error}){said}") from error
 
 
 def gate_init(
@@ -136,8 +174,9 @@ def gate_init(
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
     rules = policy.of_content(drafted, path, text)
     hold(rules, build, build.side, resamples=_FEW)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with _writing("--out", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
     if not named.exists():
         notes.append(f"{named} is not there yet: mindgauge gate baseline {run} --out {named}")
@@ -168,8 +207,10 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
         "run": Path(run).resolve().name, "samples": build.evidence.samples,
     }  # fmt: skip
     path = Path(out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts)), encoding="utf-8")
+    text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
+    with _writing("--out", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     note = f'a policy beside it names it by the line: baseline = "{path.name}"'
     notes = [note] if chosen else [note, _ONCE]
     return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)
