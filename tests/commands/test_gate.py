@@ -21,6 +21,7 @@ import mindgauge
 from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
+from mindgauge.records.regex import regex
 from mindgauge.stats import betting
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -273,6 +274,14 @@ def test_other_messages_than_those_pinned_cannot_be_told_of(runs: dict[str, Path
     assert any("other messages than the policy pins: its 14 messages" in reason for reason in result.rules[0].reasons)
 
 
+def test_messages_are_counted_where_no_judge_can_be_used(tmp_path: Path, policy: Callable[[str], Path]) -> None:
+    judge = Function(lambda message: "no verdict", name="silent")
+    mindgauge.run(BENCHMARK, model=careline(0), judge=judge, limit=3, qualify=False, out=tmp_path / "run")
+    rules = policy(f'{ANY}missing = 1\nsamples = ["ffff"]\n[[must]]\nrule = "mean.low >= 2"\n')
+    reasons = mindgauge.gate(tmp_path / "run", policy=rules).rules[0].reasons
+    assert any("its 3 messages are the samples" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -314,7 +323,8 @@ def test_a_baseline_of_other_data_and_none_at_all(
 ) -> None:
     rule = policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n')
     for baseline, says in (
-        (runs["psycrisis"], "another data set"),
+        (runs["psycrisis"], "another data set: it has psycrisis, not help_or_harm"),
+        (mindgauge.gate_baseline(runs["psycrisis"], out=tmp_path / "file.json").path, "it has nothing of help_or_harm"),
         (None, "give --baseline"),
         (tmp_path / "x", "no such run"),
     ):
@@ -442,7 +452,7 @@ def test_a_damaged_series_gets_one_line(
     nights = tmp_path / "nights.jsonl"
     mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=nights)
     nights.write_bytes(nights.read_bytes()[:-40])
-    with pytest.raises(MindgaugeError, match="line 1 of 1 line is no night of a series"):
+    with pytest.raises(MindgaugeError, match="line 1 of 1 is not a night of a series"):
         mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=nights)
     with pytest.raises(UsageError, match="--series"):
         mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=tmp_path / "none" / "n.jsonl")
@@ -479,6 +489,34 @@ def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[s
         done = mindgauge_command("gate", verb, str(runs["same"]), "--out", str(file / "x"))
         assert done.returncode == 2
         assert f"--out {file / 'x'}: cannot write there" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["number", "infinite", "twice", "removed"])
+def test_a_series_that_was_changed_is_refused(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path, damage: str
+) -> None:
+    rules, nights = policy(SERIES), tmp_path / "nights.jsonl"
+    for name in ("same", "worse", "base"):
+        mindgauge.gate(runs[name], policy=rules, baseline=runs["same"], series=nights)
+    first, second, third = nights.read_bytes().splitlines(keepends=True)
+    number = regex(rb'(?<="worse":\{)(.*?:\{"[0-9a-f]+":)[-0-9.]+')
+    changed = {
+        "number": [first, number.sub(rb"\g<1>0.125", second), third],
+        "infinite": [first, number.sub(rb"\g<1>1e308", second), third],
+        "twice": [first, second, second, third],
+        "removed": [first, third],
+    }[damage]
+    nights.write_bytes(b"".join(changed))
+    with pytest.raises(MindgaugeError, match=r"line [23] of [234] is not a night of a series"):
+        mindgauge.gate(runs["same"], policy=rules, baseline=runs["same"], series=nights)
+
+
+def test_a_series_promises_nothing_of_what_is_no_test(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rules = policy(f'{ANY}[[must]]\nno_reply_at = 1\ncriterion = "appropriateness"\n')
+    notes = mindgauge.gate(runs["same"], policy=rules, series=tmp_path / "nights.jsonl").notes
+    assert any("bounds and comparisons fail a build" in note and "`[[items]]` are not part" in note for note in notes)
 
 
 def test_two_gates_at_once_are_two_nights(runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path) -> None:

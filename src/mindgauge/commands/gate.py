@@ -279,11 +279,11 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     scores = score.score(folder, resamples=resamples, seed=seed)
     store, benchmarks, content = score.open_run(folder)
     with store:
-        tested = _tested(store)
+        tested, (asked,) = _tested(store), store.select("SELECT count(*) FROM samples").fetchone()
     gate = reliability_gate.of_run(folder)
     cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
     samples = content.get("plan", {}).get("samples", [])
-    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), gate.unused)
+    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), asked, gate.unused)
     return Build(measured.read(folder), scores, benchmarks, evidence)
 
 

@@ -72,7 +72,8 @@ def pairings(rule: PolicyRule, build: GateSide, baseline: GateSide, benchmarks: 
         UsageError: the baseline has other benchmarks, or systems that cannot be told which is which.
     """
     if not set(build.benchmarks) & set(baseline.benchmarks):
-        raise UsageError(f"{baseline.name} is of another data set: it has {named(baseline.benchmarks, limit=9) or 'no ratings'}, not {named(build.benchmarks, limit=9)}")  # fmt: skip
+        has = f"{named(baseline.benchmarks, limit=9)}, not" if baseline.benchmarks else "nothing of"
+        raise UsageError(f"{baseline.name} is of another data set: it has {has} {named(build.benchmarks, limit=9)}")
     result = []
     for benchmark in of_scope(rule, benchmarks):
         models, others = build.models(benchmark.name), baseline.models(benchmark.name)
