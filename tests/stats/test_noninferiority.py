@@ -129,6 +129,21 @@ def test_enough_for_a_difference_of_shares_counts_with_its_exact_bounds(differin
             assert (bound < 0.05) is keeps
 
 
+@pytest.mark.parametrize("block", [[4.0] + [0.0] * 19, [1.0] * 4 + [-1.0] + [0.0] * 5, [0.5] * 10])
+@pytest.mark.parametrize("level", [0.02, 0.002])
+def test_enough_for_flips_counts_as_the_flips_do(block: list[float], level: float) -> None:
+    """A fall in few conversations has a p of 2⁻ᵏ, however far it is."""
+    needed = noninferiority.enough_for_flips(np.array(block), level)
+    assert needed is not None
+    whole = -(-needed // len(block))
+
+    def p(blocks: int) -> float:
+        return float(noninferiority.adjusted(np.tile(block, blocks)[:, None])[0])
+
+    assert p(whole) <= level * 1.3
+    assert p(max(whole // 2, 1)) > level or whole == 1
+
+
 def test_waits_outside_the_scale_do_not_fail_a_night() -> None:
     within = noninferiority.over_nights(np.ones(40), np.ones(40), 1.0, 1, level=0.02)
     outside = noninferiority.over_nights(np.full(40, 1.5), np.full(40, 1.5), 1.0, 1, level=0.02)

@@ -215,6 +215,23 @@ def enough_for_difference(worsening: Floats, margin: float) -> int | None:
     return _fewest(reaches)
 
 
+def enough_for_flips(worsening: Floats, level: float) -> int | None:
+    """Return with how many conversations like these flips of signs would show a system to be worse; None if with none.
+
+    The flipped sum is taken as normal, with Σd² as its variance; p is at least 2⁻ᵏ where k conversations differ.
+
+    Args:
+        worsening: shape (C,), by how much it is worse in each conversation.
+        level: of the p-value.
+    """
+    mean, differ = float(worsening.mean()), float((worsening != 0).mean())
+    if mean <= 0:
+        return None
+    by_root = float(special.ndtri(level)) ** 2 * float((worsening**2).mean()) / mean**2
+    needed = math.ceil(max(by_root, -math.log2(level) / differ))
+    return needed if needed <= _MOST else None
+
+
 def _fewest(reaches: Callable[[int], bool]) -> int | None:
     """Return the fewest conversations that reach a limit; None if that takes more than any plan has."""
     high = 1

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from mindgauge.analysis import frame, scoring_views, wait_contrasts
 from mindgauge.analysis.gate import levels, measured
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_NORMAL = 1.959964
 _BUILD, _BASELINE = 0, 1
 LISTED = 200
 """Replies that stand behind a rule at most."""
@@ -305,7 +303,7 @@ def _needed(comparison: PairedMetric, feared: Interval, level: float, nights: in
     """Return with how many conversations the interval would end before the margin, or the build be worse by its test."""
     margin, conversations, reach = comparison.rule.margin, len(comparison.feared), width(comparison)
     hoped = float(comparison.hoped.mean())
-    if feared.value is None or feared.high is None or feared.low is None:
+    if feared.value is None or feared.high is None:
         return None
     if feared.value < margin and comparison.metric.exact:
         return noninferiority.enough_for_difference(comparison.feared, margin)
@@ -313,16 +311,13 @@ def _needed(comparison: PairedMetric, feared: Interval, level: float, nights: in
         return noninferiority.enough(feared.value, feared.high, margin, conversations)
     if feared.value < margin:
         return betting.enough(comparison.feared, (-reach, reach), margin, at_least=True)
-    if hoped <= 0 or hoped < margin:
+    if hoped <= 0 or hoped < margin or (nights and not noninferiority.bounded(comparison.hoped, reach)):
         needed = None
     elif nights:
         alpha = level * noninferiority.part(nights) / 2
         needed = betting.enough(comparison.hoped, (-reach, reach), 0.0, at_least=False, alpha=alpha)
     else:
-        error = (feared.high - feared.low) / 2 / _NORMAL
-        if conversations > 1:
-            error = float(comparison.hoped.std(ddof=1)) / conversations**0.5
-        needed = noninferiority.enough(hoped, hoped + float(special.ndtri(level)) * error, 0.0, conversations)
+        needed = noninferiority.enough_for_flips(comparison.hoped, level)
     return needed
 
 
