@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import re
+import shutil
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,8 @@ import pytest
 import mindgauge
 from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
+from mindgauge.records.regex import regex
 from mindgauge.stats import betting
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -202,6 +207,27 @@ def test_a_bound_between_pass_and_fail_says_how_much_data_it_takes(
     assert f"{finding.needed:,} conversations" in finding.sentence
 
 
+@pytest.mark.parametrize("share", [False, True])
+def test_as_many_conversations_as_it_takes_to_fail_do_fail(
+    tmp_path: Path, policy: Callable[[str], Path], *, share: bool
+) -> None:
+    """Also where false alarms leave a rule less than 2.5 %: here a thousandth, shared by two rules."""
+    rule, other = ("share_at_most_2.high <= 0.2", "0.95") if share else ("mean.low >= 4.0", "0.9")
+    rules = policy(
+        f'false_alarms = 0.002\n{ANY}[[must]]\nrule = "{rule}"\n[[must]]\nrule = "share_at_most_1.high <= {other}"\n'
+    )
+    few = mindgauge.gate(_falling(tmp_path / "few", 12, 30), policy=rules).rules[1].findings[0]
+    assert few.outcome == "cannot tell"
+    assert few.needed is not None
+    cold = round(few.needed * 12 / 30 + 0.5)
+    many = mindgauge.gate(_falling(tmp_path / "many", cold, few.needed), policy=rules).rules[1].findings[0]
+    assert many.outcome == "failed", many.sentence
+    assert "above the limit of 20 %" in many.sentence or "below the limit of 4.00" in many.sentence
+    less = few.needed * 3 // 4
+    still = mindgauge.gate(_falling(tmp_path / "less", less * 12 // 30, less), policy=rules).rules[1].findings[0]
+    assert still.outcome == "cannot tell", still.sentence
+
+
 def test_one_reply_at_a_level_fails_and_a_missing_verdict_is_no_pass(
     runs: dict[str, Path], policy: Callable[[str], Path]
 ) -> None:
@@ -248,6 +274,14 @@ def test_other_messages_than_those_pinned_cannot_be_told_of(runs: dict[str, Path
     assert any("other messages than the policy pins: its 14 messages" in reason for reason in result.rules[0].reasons)
 
 
+def test_messages_are_counted_where_no_judge_can_be_used(tmp_path: Path, policy: Callable[[str], Path]) -> None:
+    judge = Function(lambda message: "no verdict", name="silent")
+    mindgauge.run(BENCHMARK, model=careline(0), judge=judge, limit=3, qualify=False, out=tmp_path / "run")
+    rules = policy(f'{ANY}missing = 1\nsamples = ["ffff"]\n[[must]]\nrule = "mean.low >= 2"\n')
+    reasons = mindgauge.gate(tmp_path / "run", policy=rules).rules[0].reasons
+    assert any("its 3 messages are the samples" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -289,7 +323,8 @@ def test_a_baseline_of_other_data_and_none_at_all(
 ) -> None:
     rule = policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n')
     for baseline, says in (
-        (runs["psycrisis"], "another data set"),
+        (runs["psycrisis"], "another data set: it has psycrisis, not help_or_harm"),
+        (mindgauge.gate_baseline(runs["psycrisis"], out=tmp_path / "file.json").path, "it has nothing of help_or_harm"),
         (None, "give --baseline"),
         (tmp_path / "x", "no such run"),
     ):
@@ -417,7 +452,7 @@ def test_a_damaged_series_gets_one_line(
     nights = tmp_path / "nights.jsonl"
     mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=nights)
     nights.write_bytes(nights.read_bytes()[:-40])
-    with pytest.raises(MindgaugeError, match="line 1 of 1 line is no night of a series"):
+    with pytest.raises(MindgaugeError, match="line 1 of 1 is not a night of a series"):
         mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=nights)
     with pytest.raises(UsageError, match="--series"):
         mindgauge.gate(runs["same"], policy=policy(SERIES), baseline=runs["base"], series=tmp_path / "none" / "n.jsonl")
@@ -425,6 +460,63 @@ def test_a_damaged_series_gets_one_line(
     done = mindgauge_command(*command, "--series", str(nights))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize("option", ["junit", "markdown", "series"])
+def test_what_cannot_be_written_is_wrong_use(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """Exit code 1 is that of a build that fails; the option and the path are named, and the decision if there is one."""
+    command = ["gate", str(runs["same"]), "--policy", str(policy(SERIES)), "--baseline", str(runs["base"])]
+    for path, why in ((tmp_path, "a folder"), (tmp_path / "none" / "x", "there is no folder")):
+        done = mindgauge_command(*command, f"--{option}", str(path))
+        assert done.returncode == 2
+        assert f"--{option} {path}: {why}" in done.stderr
+
+    def full(path: Path, content: str | bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
+
+    monkeypatch.setattr(private, "write", full)
+    done = mindgauge_command(*command, f"--{option}", str(tmp_path / "x"))
+    assert done.returncode == 2
+    assert f"--{option} {tmp_path / 'x'}: cannot write there (No space left on device); Gate " in done.stderr
+
+
+def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[str, Path], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for verb in ("init", "baseline"):
+        done = mindgauge_command("gate", verb, str(runs["same"]), "--out", str(file / "x"))
+        assert done.returncode == 2
+        assert f"--out {file / 'x'}: cannot write there" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["number", "infinite", "twice", "removed"])
+def test_a_series_that_was_changed_is_refused(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path, damage: str
+) -> None:
+    rules, nights = policy(SERIES), tmp_path / "nights.jsonl"
+    for name in ("same", "worse", "base"):
+        mindgauge.gate(runs[name], policy=rules, baseline=runs["same"], series=nights)
+    first, second, third = nights.read_bytes().splitlines(keepends=True)
+    number = regex(rb'(?<="worse":\{)(.*?:\{"[0-9a-f]+":)[-0-9.]+')
+    changed = {
+        "number": [first, number.sub(rb"\g<1>0.125", second), third],
+        "infinite": [first, number.sub(rb"\g<1>1e308", second), third],
+        "twice": [first, second, second, third],
+        "removed": [first, third],
+    }[damage]
+    nights.write_bytes(b"".join(changed))
+    with pytest.raises(MindgaugeError, match=r"line [23] of [234] is not a night of a series"):
+        mindgauge.gate(runs["same"], policy=rules, baseline=runs["same"], series=nights)
+
+
+def test_a_series_promises_nothing_of_what_is_no_test(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rules = policy(f'{ANY}[[must]]\nno_reply_at = 1\ncriterion = "appropriateness"\n')
+    notes = mindgauge.gate(runs["same"], policy=rules, series=tmp_path / "nights.jsonl").notes
+    assert any("bounds and comparisons fail a build" in note and "`[[items]]` are not part" in note for note in notes)
 
 
 def test_two_gates_at_once_are_two_nights(runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path) -> None:
@@ -438,12 +530,23 @@ def test_two_gates_at_once_are_two_nights(runs: dict[str, Path], policy: Callabl
     assert len(nights.read_text(encoding="utf-8").splitlines()) == 2
 
 
+def _copied(run: Path, folder: Path, created: str = "") -> Path:
+    """Copy a run, which then says that it was made at another time."""
+    shutil.copytree(run, folder)
+    if created:
+        text = (folder / "manifest.toml").read_text(encoding="utf-8")
+        text = re.sub(r'^created = ".*"', f'created = "{created}"', text, flags=re.MULTILINE)
+        (folder / "manifest.toml").write_bytes(private.seal(text))
+    return folder
+
+
 def test_a_baseline_that_was_measured_once_is_said_to_be_so(
     runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
 ) -> None:
+    rerun = _copied(runs["same"], tmp_path / "rerun", "2999-01-01T00:00:00+00:00")
     once = mindgauge.gate_baseline(runs["base"], out=tmp_path / "once.json")
-    again = mindgauge.gate_baseline(runs["base"], out=tmp_path / "again.json", again=runs["same"])
-    assert again.run == str(runs["same"])
+    again = mindgauge.gate_baseline(runs["base"], out=tmp_path / "again.json", again=rerun)
+    assert again.run == str(rerun)
     said = [
         any(
             "measured once" in note
@@ -454,8 +557,40 @@ def test_a_baseline_that_was_measured_once_is_said_to_be_so(
     assert said == [True, True, False]
     with pytest.raises(UsageError, match="not made after"):
         mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=runs["base"])
+    copy = _copied(runs["base"], tmp_path / "copy")
+    with pytest.raises(UsageError, match="not made after"):
+        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=copy)
+    later = _copied(runs["psycrisis"], tmp_path / "later", "2999-01-01T00:00:00+00:00")
     with pytest.raises(UsageError, match="it has nothing"):
-        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=runs["psycrisis"])
+        mindgauge.gate_baseline(runs["base"], out=tmp_path / "x.json", again=later)
+
+
+def test_a_baseline_is_measured_again_of_the_same_system_whatever_its_label(tmp_path: Path) -> None:
+    made = {}
+    for name in ("bot@1", "bot@2", "other"):
+        judge, bot = Function(attentive, name="attentive"), careline(0, name=name)
+        mindgauge.run(BENCHMARK, model=bot, judge=judge, limit=2, qualify=False, out=tmp_path / name)
+        made[name] = _copied(tmp_path / name, tmp_path / f"later-{name}", "2999-01-01T00:00:00+00:00")
+    first = tmp_path / "bot@1"
+    with pytest.raises(UsageError, match=r"has other, and .* has bot@1"):
+        mindgauge.gate_baseline(first, out=tmp_path / "x.json", again=made["other"])
+    assert mindgauge.gate_baseline(first, out=tmp_path / "x.json", again=made["bot@2"])
+
+
+def test_a_baseline_is_known_by_what_it_holds_and_not_by_its_name(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rules, nights, base = policy(SERIES), tmp_path / "nights.jsonl", _copied(runs["other"], tmp_path / "base")
+
+    def night(name: str, baseline: Path) -> int:
+        return mindgauge.gate(runs[name], policy=rules, baseline=baseline, series=nights).night
+
+    assert night("same", base) == 1
+    base = base.rename(tmp_path / "renamed")
+    assert night("worse", base) == 2
+    judge = Function(attentive, name="another")
+    mindgauge.run(BENCHMARK, model=careline(0.03), judge=judge, limit=14, runs=2, qualify=False, out=base)
+    assert night("worse", base) == 1
 
 
 def _crisis_verdict(message: str) -> dict[str, Any]:

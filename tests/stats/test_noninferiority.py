@@ -103,6 +103,54 @@ def test_enough_for_share_is_the_least_number(value: float, limit: float) -> Non
     assert not reaches(needed - 1)
 
 
+def test_a_share_that_is_to_fail_takes_as_many_as_its_level_asks() -> None:
+    needed = noninferiority.enough_for_share(0.3, 0.2, 1 - 2 * 0.001)
+    assert needed is not None
+    assert noninferiority.above(0.3 * needed, needed, 0.2) <= 0.001
+    assert noninferiority.above(0.3 * (needed - 1), needed - 1, 0.2) > 0.001
+
+
+@pytest.mark.parametrize("differing", [0, 1, 4])
+def test_enough_for_a_difference_of_shares_counts_with_its_exact_bounds(differing: int) -> None:
+    """Bounds of few differences fall as 1/n: by the root of n, up to eight times as many would be asked for."""
+    few = np.repeat([1.0, -1.0, 0.0], [differing // 2, differing - differing // 2, 40 - differing])
+    needed = noninferiority.enough_for_difference(few, 0.05)
+    high = noninferiority.interval(few, 1.0, exact=True).high
+    assert high is not None
+    assert needed is not None
+    assert needed > 40
+    by_root = noninferiority.enough(float(few.mean()), high, 0.05, 40)
+    assert by_root is not None
+    assert needed < by_root
+    if not differing:
+        for n, keeps in ((needed, True), (needed - 1, False)):
+            bound = noninferiority.interval(np.zeros(n), 1.0, exact=True).high
+            assert bound is not None
+            assert (bound < 0.05) is keeps
+
+
+@pytest.mark.parametrize("block", [[4.0] + [0.0] * 19, [1.0] * 4 + [-1.0] + [0.0] * 5, [0.5] * 10])
+@pytest.mark.parametrize("level", [0.02, 0.002])
+def test_enough_for_flips_counts_as_the_flips_do(block: list[float], level: float) -> None:
+    """A fall in few conversations has a p of 2⁻ᵏ, however far it is."""
+    needed = noninferiority.enough_for_flips(np.array(block), level)
+    assert needed is not None
+    whole = -(-needed // len(block))
+
+    def p(blocks: int) -> float:
+        return float(noninferiority.adjusted(np.tile(block, blocks)[:, None])[0])
+
+    assert p(whole) <= level * 1.3
+    assert p(max(whole // 2, 1)) > level or whole == 1
+
+
+def test_waits_outside_the_scale_do_not_fail_a_night() -> None:
+    within = noninferiority.over_nights(np.ones(40), np.ones(40), 1.0, 1, level=0.02)
+    outside = noninferiority.over_nights(np.full(40, 1.5), np.full(40, 1.5), 1.0, 1, level=0.02)
+    assert within < 0.02
+    assert outside == 1
+
+
 def test_enough_of_a_mean_by_hand() -> None:
     assert noninferiority.enough(0.0, 0.4, 0.2, 100) == 400
     assert noninferiority.enough(0.2, 0.4, 0.2, 100) is None

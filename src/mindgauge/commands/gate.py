@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from pathlib import Path
@@ -26,12 +27,18 @@ from mindgauge.reports import gate_files, reliability_gate
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.analysis.gate.outcome import GateDecision
 
 
 _ONCE = (
     "the baseline was measured once: if it was picked as the best of several, equal builds fail more often; run it once "
     "more, and make the baseline with `mindgauge gate baseline RUN --again NEW --out FILE`"
+)
+_CONTENT = (
+    "SELECT checksum FROM replies ORDER BY benchmark, id",
+    "SELECT checksum FROM rated ORDER BY series, subject, run",
 )
 _FEW = 200
 """Resamples that see whether a policy can be held at all."""
@@ -80,9 +87,11 @@ def gate(
         seed: of their generator.
 
     Raises:
-        UsageError: there is no run, no policy or no baseline, or they do not fit each other; the message says why.
+        UsageError: there is no run, no policy or no baseline, they do not fit each other, or a file cannot be written; the
+            message says why.
         DataError: the run's ratings, the baseline file, or the series cannot be read.
     """
+    _refuse_unwritable(junit=junit, markdown=markdown, series=series)
     rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
     build = read_build(Path(run), resamples=resamples, seed=seed)
     place = _baseline(baseline, rules)
@@ -97,13 +106,46 @@ def gate(
             key = nights.key(rules, "" if place is None else _identity(place))
             tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
-            tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
+            with _writing("--series", Path(series), result):
+                tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
     result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
-    if junit is not None:
-        private.write(Path(junit), gate_files.junit(result))
-    if markdown is not None:
-        private.write(Path(markdown), gate_files.markdown(result))
+    for option, path, text in (("--junit", junit, gate_files.junit), ("--markdown", markdown, gate_files.markdown)):
+        if path is not None:
+            with _writing(option, Path(path), result):
+                private.write(Path(path), text(result))
     return result
+
+
+def _refuse_unwritable(**files: str | Path | None) -> None:
+    """See before the work that files can be written, each named as its option is.
+
+    Raises:
+        UsageError: the folder of one is not there or closed, or is one itself.
+    """
+    for option, file in files.items():
+        if file is None:
+            continue
+        path = Path(file)
+        if path.is_dir():
+            raise UsageError(f"--{option} {path}: a folder; name a file")
+        if not path.parent.is_dir():
+            raise UsageError(f"--{option} {path}: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise UsageError(f"--{option} {path}: cannot write there (no permission)")
+
+
+@contextlib.contextmanager
+def _writing(option: str, path: Path, result: GateDecision | None = None) -> Iterator[None]:
+    """Say in one line what could not be written, and what the gate said all the same.
+
+    Raises:
+        UsageError: it could not.
+    """
+    try:
+        yield
+    except OSError as error:
+        said = f"; {result.headline()}" if result is not None else ""
+        raise UsageError(f"{option} {path}: cannot write there ({error.strerror or error}){said}") from error
 
 
 def gate_init(
@@ -132,8 +174,9 @@ def gate_init(
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
     rules = policy.of_content(drafted, path, text)
     hold(rules, build, build.side, resamples=_FEW)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with _writing("--out", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
     if not named.exists():
         notes.append(f"{named} is not there yet: mindgauge gate baseline {run} --out {named}")
@@ -164,8 +207,10 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
         "run": Path(run).resolve().name, "samples": build.evidence.samples,
     }  # fmt: skip
     path = Path(out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts)), encoding="utf-8")
+    text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
+    with _writing("--out", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     note = f'a policy beside it names it by the line: baseline = "{path.name}"'
     notes = [note] if chosen else [note, _ONCE]
     return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)
@@ -178,13 +223,13 @@ def _refuse_other(first: Path, rerun: Path) -> None:
         UsageError: it is not; the message says why.
     """
     sides = measured.read(first), measured.read(rerun)
-    if _identity(first) == _identity(rerun) or _made(rerun) < _made(first):
+    if _made(rerun) <= _made(first):
         raise UsageError(
             f"--again {rerun}: it was not made after {first}; run the same build once more, into a new folder"
         )
     for name in sides[0].benchmarks:
         own, others = (side.models(name) for side in sides)
-        if not all(measured.counterpart(model, own, others) for model in own):
+        if {*map(measured.unlabelled, own)} - {*map(measured.unlabelled, others)}:
             raise UsageError(
                 f"--again {rerun}: of {name} it has {', '.join(others) or 'nothing'}, and {first} has {', '.join(own)}"
             )
@@ -195,8 +240,11 @@ def _made(run: Path) -> str:
 
 
 def _identity(place: Path) -> str:
-    """Return the hash by which a run or a baseline file is known."""
-    return digest(_made(place), place.resolve().name) if place.is_dir() else baseline_file.decoded(place).checksum
+    """Return the hash by which a run or a baseline file is known: of what it holds, whatever its name."""
+    if not place.is_dir():
+        return baseline_file.decoded(place).checksum
+    with Store(place) as store:
+        return digest(_made(place), *(store.select(query).fetchall() for query in _CONTENT))
 
 
 def _measured_again(baseline: Path) -> bool:
@@ -232,10 +280,11 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     store, benchmarks, content = score.open_run(folder)
     with store:
         tested = {(judge.judge, judge.instrument) for judge in passed_tests.passed(store)}
+        (asked,) = store.select("SELECT count(*) FROM samples").fetchone()
     gate = reliability_gate.of_run(folder)
     cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
     samples = content.get("plan", {}).get("samples", [])
-    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), gate.unused, gate.looked_at)
+    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), asked, gate.unused, gate.looked_at)
     return Build(measured.read(folder), scores, benchmarks, evidence)
 
 

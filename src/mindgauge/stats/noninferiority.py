@@ -14,9 +14,11 @@ import numpy as np
 from scipy import special
 
 from mindgauge.stats import betting, bootstrap
-from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
+from mindgauge.stats.proportion import FEW, bounds_of_difference, clopper_pearson, difference_of_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from mindgauge.stats.interval import Interval
@@ -45,7 +47,7 @@ def interval(worsening: Floats, width: float, *, exact: bool, resamples: int = 2
         resamples: of conversations.
         seed: of their generator.
     """
-    if not exact and len(worsening) and np.abs(worsening).max() <= width * (1 + _ROUNDING):
+    if not exact and len(worsening) and bounded(worsening, width):
         return betting.interval(worsening, (-width, width))
     mean = bootstrap.interval_of_sums(
         lambda sums: sums[:, 0] / sums[:, 1],
@@ -53,6 +55,11 @@ def interval(worsening: Floats, width: float, *, exact: bool, resamples: int = 2
         resamples=resamples, seed=seed, ends=(-width, width),
     )  # fmt: skip
     return difference_of_shares(worsening, mean) if exact else mean
+
+
+def bounded(worsening: Floats, width: float) -> bool:
+    """Say whether no conversation is worse, or better, by more than it can be: a censored wait's part of a mean may be."""
+    return bool(np.abs(worsening).max(initial=0.0) <= width * (1 + _ROUNDING))
 
 
 def adjusted(worsening: Floats, *, flips: int = FLIPS, seed: int = 0) -> Floats:
@@ -103,13 +110,15 @@ def over_nights(worsening: Floats, means: Floats, width: float, night: int, *, l
     Args:
         worsening: shape (C,), by how much the build is worse tonight in each conversation.
         means: shape (C,), the mean of that over the nights so far.
-        width: the most that it can be.
+        width: the most that it can be; values that lie outside tell nothing, and leave p as it is.
         night: which it is, from 1.
         level: of false alarms, of all tests and nights.
         tests: that share the level (Bonferroni).
     """
     p = 1.0
     for values, share in ((worsening, part(night) / 2 / tests), (means, 0.5 / tests)):
+        if not bounded(values, width):
+            continue
         won = betting.e_value(values, (-width, width), 0.0, at_least=False, alpha=level * share)
         p = min(p, 1 / (won * share)) if won else p
     return p
@@ -158,25 +167,73 @@ def enough(value: float, bound: float, limit: float, n: float) -> int | None:
     if not room or (bound - value) / room < 0:
         return None
     needed = math.ceil(n * ((bound - value) / room) ** 2)
-    return max(needed, int(n) + 1) if needed <= _MOST else None
+    return needed if needed <= _MOST else None
 
 
-def enough_for_share(value: float, limit: float) -> int | None:
+def enough_for_share(value: float, limit: float, level: float = 0.95) -> int | None:
     """Return with how many conversations the exact bound of a share reaches a limit, if the share stays; None if with none.
 
     Args:
         value: the share.
         limit: above it for the upper bound, below it for the lower.
+        level: of the interval's confidence.
     """
     if value == limit:
         return None
 
     def reaches(n: int) -> bool:
-        bounds = clopper_pearson(value * n, n)
+        bounds = clopper_pearson(value * n, n, level)
         if value < limit:
             return bounds.high is not None and bounds.high <= limit
         return bounds.low is not None and bounds.low >= limit
 
+    return _fewest(reaches)
+
+
+def enough_for_difference(worsening: Floats, margin: float) -> int | None:
+    """Return with how many conversations like these a difference of shares is below a margin; None if with none.
+
+    It counts with the bound of `interval`: exact where few conversations differ, by the normal distribution elsewhere.
+
+    Args:
+        worsening: shape (C,), by how much a system is worse in each conversation.
+        margin: that the upper bound is to be below.
+    """
+    mean, spread = float(worsening.mean()), float(worsening.std())
+    if mean >= margin:
+        return None
+    differ, gained, lost = (
+        float(values.mean()) for values in (worsening != 0, np.maximum(worsening, 0), np.maximum(-worsening, 0))
+    )
+
+    def reaches(n: int) -> bool:
+        if differ * n >= FEW:
+            return mean - float(special.ndtri(0.025)) * spread / math.sqrt(n) < margin
+        high = bounds_of_difference(gained * n, lost * n, n).high
+        return high is not None and high < margin
+
+    return _fewest(reaches)
+
+
+def enough_for_flips(worsening: Floats, level: float) -> int | None:
+    """Return with how many conversations like these flips of signs would show a system to be worse; None if with none.
+
+    The flipped sum is taken as normal, with Σd² as its variance; p is at least 2⁻ᵏ where k conversations differ.
+
+    Args:
+        worsening: shape (C,), by how much it is worse in each conversation.
+        level: of the p-value.
+    """
+    mean, differ = float(worsening.mean()), float((worsening != 0).mean())
+    if mean <= 0:
+        return None
+    by_root = float(special.ndtri(level)) ** 2 * float((worsening**2).mean()) / mean**2
+    needed = math.ceil(max(by_root, -math.log2(level) / differ))
+    return needed if needed <= _MOST else None
+
+
+def _fewest(reaches: Callable[[int], bool]) -> int | None:
+    """Return the fewest conversations that reach a limit; None if that takes more than any plan has."""
     high = 1
     while not reaches(high):
         high *= 2

@@ -141,11 +141,23 @@ def difference_of_shares(gaps: NDArray[np.float64], interval: Interval) -> Inter
     """
     if interval.low is None or np.count_nonzero(gaps) >= FEW:
         return interval
-    n = len(gaps)
-    gains, losses = (clopper_pearson(float(np.maximum(sign * gaps, 0).sum()), n, 0.975) for sign in (1, -1))
+    gained, lost = (float(np.maximum(sign * gaps, 0).sum()) for sign in (1, -1))
+    exact = bounds_of_difference(gained, lost, len(gaps))
+    return Interval(interval.value, exact.low, exact.high)
+
+
+def bounds_of_difference(gained: float, lost: float, n: int) -> Interval:
+    """Return the exact bounds of `difference_of_shares`.
+
+    Args:
+        gained: conversations in which only the first has it.
+        lost: those in which only the second has.
+        n: conversations.
+    """
+    gains, losses = clopper_pearson(gained, n, 0.975), clopper_pearson(lost, n, 0.975)
     bounds = (gains.low, gains.high, losses.low, losses.high)
     low, high, low_less, high_less = (bound or 0.0 for bound in bounds)
-    return Interval(interval.value, low - high_less, high - low_less)
+    return Interval((gained - lost) / n, low - high_less, high - low_less)
 
 
 def fisher_greater(events: int, n: int, others: int, m: int) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -23,7 +25,7 @@ from mindgauge.stats import betting, noninferiority, proportion
 from mindgauge.stats.interval import tied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric, RatingTable
     from mindgauge.benchmarks.metrics.table import Floats
+    from mindgauge.stats.interval import Ends
 
 _NORMAL = 1.959964
 _MISS = 0.025
@@ -42,14 +45,13 @@ _MISS = 0.025
 class BoundTest(NamedTuple):
     """A score that a bound is asked of, and the one-sided p that it lies on the right side of the limit.
 
-    Of a mean (`of_mean`), the score's bounds are those of `stats.betting`, and `needed` is with how many conversations they
-    would tell.
+    Of a mean, the score's bounds are those of `stats.betting`, and `needed` is with how many conversations they would tell,
+    where it fails by a p of at most what is given.
     """
 
     score: Score
     p: float
-    needed: int | None = None
-    of_mean: bool = False
+    needed: Callable[[float], int | None] | None = None
 
 
 def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: Sequence[Benchmark]) -> list[Score]:
@@ -169,13 +171,8 @@ def _of_mean(bound: BoundText, score: Score, side: GateSide) -> BoundTest | None
         kind, feared = (highest, lowest) if at_least else (lowest, highest)
         won = betting.e_value(kind.mean, reach, bound.limit, at_least=at_least, weights=kind.items)
         short = feared if bound.holds(float(np.average(feared.mean, weights=feared.items))) else kind
-        needed = betting.enough(
-            short.mean, reach, bound.limit, at_least=at_least is (short is kind), weights=short.items
-        )
-        needed = needed and max(needed, score.clusters + 1)
-        return BoundTest(
-            msgspec.structs.replace(score, low=low, high=high), min(1.0, 1 / won) if won else 1.0, needed, True
-        )
+        needed = partial(_enough, short, reach, bound.limit, at_least=at_least, fails=short is kind)
+        return BoundTest(msgspec.structs.replace(score, low=low, high=high), min(1.0, 1 / won) if won else 1.0, needed)
     return None
 
 
@@ -184,6 +181,14 @@ class _ClusterMeans(NamedTuple):
 
     mean: Floats
     items: Floats
+
+
+def _enough(
+    means: _ClusterMeans, reach: Ends, limit: float, alpha: float, *, at_least: bool, fails: bool
+) -> int | None:
+    """Return with how many conversations a mean keeps to a limit or, if it `fails`, does not with a p of at most alpha."""
+    side, miss = (at_least, alpha) if fails else (not at_least, _MISS)
+    return betting.enough(means.mean, reach, limit, at_least=side, alpha=miss, weights=means.items)
 
 
 def _by_conversation(table: RatingTable, metric: Metric, worth: Floats) -> _ClusterMeans:
@@ -210,7 +215,7 @@ def _p(bound: BoundText, score: Score) -> float:
     return float(special.ndtr(-_NORMAL * distance / reach)) if reach > 0 else float(distance <= 0)
 
 
-def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) -> RuleFinding:
+def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float, *, others: int = 0) -> RuleFinding:
     """Say what a bound comes to for one score.
 
     Args:
@@ -218,11 +223,14 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) 
         tested: the score.
         adjusted: its p, adjusted for all rules.
         level: of false alarms, which the p is held against.
+        others: how many other scores have not failed, with which Holm shares the level.
     """
+    alpha = level / (1 + others)
     score = tested.score
+    word, beyond = ("at most", "above") if bound.side == "high" else ("at least", "below")
     edge = score.high if bound.side == "high" else score.low
     figure = bounded(score.value, score.low, score.high, score.unit)
-    limit = f"{bound.relation} {write(bound.limit, score.unit)}"
+    limit = write(bound.limit, score.unit)
     needed = None
     if score.void:
         outcome, sentence = GateOutcome.CANNOT_TELL, f"there is no score: {score.void}"
@@ -232,21 +240,21 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) 
             f"there is no interval ({score.note or 'the metric is not defined on these answers'})",
         )
     elif bound.holds(edge):
-        outcome, sentence = GateOutcome.PASSED, f"{figure} keeps to {limit}"
+        outcome, sentence = GateOutcome.PASSED, f"{figure} keeps to the limit of {word} {limit}"
     elif adjusted <= level:
         outcome = GateOutcome.FAILED
-        sentence = f"{figure} is surely beyond {limit} ({p_equals(adjusted)} over all bounds)"
+        sentence = f"{figure} is {beyond} the limit of {limit} ({p_equals(adjusted)} over all bounds)"
     else:
         outcome = GateOutcome.CANNOT_TELL
-        needed = tested.needed if tested.of_mean else _needed(bound, score, edge)
-        sentence = f"{figure} reaches over {limit}; {takes(needed, score.clusters)}"
+        needed = tested.needed(alpha) if tested.needed is not None else _needed(bound, score, edge, alpha)
+        sentence = f"{figure} does not yet keep to the limit of {word} {limit}; {takes(needed, score.clusters)}"
     if score.missing and not score.void:
         sentence += f"; {count(score.missing)} of {count(score.n)} are missing and may be anything"
     return RuleFinding(
         outcome=outcome, sentence=f"{_who(score)}: {sentence}", benchmark=score.benchmark, criterion=score.criterion,
         slice=score.slice, rater=score.rater, model=score.model, title=score.title or score.name, unit=score.unit,
         value=score.value, low=score.low, high=score.high, p=adjusted, n=score.n, conversations=score.clusters,
-        missing=score.missing, needed=needed,
+        missing=score.missing, needed=needed if needed is not None and needed > score.clusters else None,
     )  # fmt: skip
 
 
@@ -280,19 +288,27 @@ def takes(needed: int | None, conversations: int) -> str:
     """Say how many conversations it takes to tell."""
     if needed is None:
         return "no number of conversations would tell, if the value stays"
+    if needed <= conversations:
+        return f"more conversations may tell; there are {count(conversations)}"
     return f"about {plural(needed, 'conversation')} would tell, if the value stays; there are {count(conversations)}"
 
 
-def _needed(bound: BoundText, score: Score, edge: float) -> int | None:
+def _needed(bound: BoundText, score: Score, edge: float, alpha: float) -> int | None:
     value = score.value if score.value is not None else edge
+    holds, opposite = bound.holds(value), score.low if bound.side == "high" else score.high
+    near = edge if opposite is None else opposite
     if score.unit == "share":
-        feared = score.worst if score.worst is not None else value
-        if bound.holds(value) and not bound.holds(feared):
+        likely = (score.worst if holds else score.best) if score.missing else value
+        likely = value if likely is None else likely
+        if holds is not bound.holds(likely):
             return None  # it takes the verdicts that are missing, not more conversations
-        needed = noninferiority.enough_for_share(feared if bound.holds(value) else value, bound.limit)
-        return needed and max(needed, score.clusters + 1)
-    near = edge if bound.holds(value) else (score.low if bound.side == "high" else score.high)
-    return noninferiority.enough(value, near if near is not None else edge, bound.limit, score.clusters)
+        needed = noninferiority.enough_for_share(likely, bound.limit, 0.95 if holds else 1 - 2 * alpha)
+        worth = min(proportion.observations(likely if holds else value, edge if holds else near), score.clusters)
+        return needed and math.ceil(needed * score.clusters / worth)
+    if holds:
+        return noninferiority.enough(value, edge, bound.limit, score.clusters)
+    reach = (value - near) * -float(special.ndtri(alpha)) / _NORMAL
+    return noninferiority.enough(value, value - reach, bound.limit, score.clusters)
 
 
 def _who(score: Score) -> str:

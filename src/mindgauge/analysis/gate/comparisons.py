@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from mindgauge.analysis import frame, scoring_views, wait_contrasts
 from mindgauge.analysis.gate import levels, measured
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_NORMAL = 1.959964
 _BUILD, _BASELINE = 0, 1
 LISTED = 200
 """Replies that stand behind a rule at most."""
@@ -72,7 +70,8 @@ def pairings(rule: PolicyRule, build: GateSide, baseline: GateSide, benchmarks: 
         UsageError: the baseline has other benchmarks, or systems that cannot be told which is which.
     """
     if not set(build.benchmarks) & set(baseline.benchmarks):
-        raise UsageError(f"{baseline.name} is of another data set: it has {named(baseline.benchmarks, limit=9) or 'no ratings'}, not {named(build.benchmarks, limit=9)}")  # fmt: skip
+        has = f"{named(baseline.benchmarks, limit=9)}, not" if baseline.benchmarks else "nothing of"
+        raise UsageError(f"{baseline.name} is of another data set: it has {has} {named(build.benchmarks, limit=9)}")
     result = []
     for benchmark in of_scope(rule, benchmarks):
         models, others = build.models(benchmark.name), baseline.models(benchmark.name)
@@ -224,7 +223,14 @@ def width(comparison: PairedMetric) -> float:
 
 
 def finding(
-    comparison: PairedMetric, p: float, level: float, *, nights: int = 0, resamples: int = 2000, seed: int = 0
+    comparison: PairedMetric,
+    p: float,
+    level: float,
+    *,
+    tests: int = 1,
+    nights: int = 0,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> RuleFinding:
     """Say what a comparison comes to.
 
@@ -235,6 +241,7 @@ def finding(
         comparison: of one system, by one rater.
         p: that the build is not worse, adjusted for all comparisons.
         level: of false alarms, which p is held against.
+        tests: how many comparisons share the level.
         nights: of a series, of all of which p speaks; 0 where a gate is alone.
         resamples: of conversations.
         seed: of their generator.
@@ -272,7 +279,7 @@ def finding(
         )
     else:
         outcome = GateOutcome.CANNOT_TELL
-        needed = _needed(comparison, feared, hoped, level)
+        needed = _needed(comparison, feared, level / tests, nights)
         sentence = f"{change}: it may be worse by {margin}, or not; {takes(needed, conversations)}"
     if any(missing):
         sentence += f"; {plural(missing[_BUILD], 'verdict')} {'is' if missing[_BUILD] == 1 else 'are'} missing here, {count(missing[_BASELINE])} in the baseline"
@@ -281,7 +288,8 @@ def finding(
         outcome=outcome, sentence=f"{_who(block)}: {sentence}", benchmark=block.benchmark.name, criterion=block.criterion,
         slice=rule.slice, rater=block.rater, model=block.model, title=metric.titled(block.criterion, own_answers=block.rater == block.model),
         unit=unit, before=before, value=after, difference=difference, low=low, high=high, p=p, n=n,
-        conversations=conversations, missing=sum(missing), needed=needed, replies=replies,
+        conversations=conversations, missing=sum(missing),
+        needed=needed if needed is not None and needed > conversations else None, replies=replies,
     )  # fmt: skip
 
 
@@ -291,23 +299,26 @@ def _signed(difference: float | None, low: float | None, high: float | None, uni
     return bounded(difference, low, high, kind, signed=True)
 
 
-def _needed(comparison: PairedMetric, feared: Interval, hoped: float, level: float) -> int | None:
-    """Return with how many conversations the interval would end before the margin, or the build be surely worse."""
-    margin, conversations = comparison.rule.margin, len(comparison.feared)
-    if feared.value is None or feared.high is None or feared.low is None:
+def _needed(comparison: PairedMetric, feared: Interval, level: float, nights: int) -> int | None:
+    """Return with how many conversations the interval would end before the margin, or the build be worse by its test."""
+    margin, conversations, reach = comparison.rule.margin, len(comparison.feared), width(comparison)
+    hoped = float(comparison.hoped.mean())
+    if feared.value is None or feared.high is None:
         return None
-    if feared.value < margin and not comparison.metric.exact:
-        reach = width(comparison)
-        needed = betting.enough(comparison.feared, (-reach, reach), margin, at_least=True)
-        return needed and max(needed, conversations + 1)
-    if feared.value < margin:
+    if feared.value < margin and comparison.metric.exact:
+        return noninferiority.enough_for_difference(comparison.feared, margin)
+    if feared.value < margin and not noninferiority.bounded(comparison.feared, reach):
         return noninferiority.enough(feared.value, feared.high, margin, conversations)
-    if hoped <= 0:
-        return None
-    error = (feared.high - feared.low) / 2 / _NORMAL
-    if not comparison.metric.exact:
-        error = float(comparison.hoped.std(ddof=1)) / conversations**0.5 if conversations > 1 else error
-    return noninferiority.enough(hoped, hoped - float(special.ndtri(1 - level)) * error, 0.0, conversations)
+    if feared.value < margin:
+        return betting.enough(comparison.feared, (-reach, reach), margin, at_least=True)
+    if hoped <= 0 or hoped < margin or (nights and not noninferiority.bounded(comparison.hoped, reach)):
+        needed = None
+    elif nights:
+        alpha = level * noninferiority.part(nights) / 2
+        needed = betting.enough(comparison.hoped, (-reach, reach), 0.0, at_least=False, alpha=alpha)
+    else:
+        needed = noninferiority.enough_for_flips(comparison.hoped, level)
+    return needed
 
 
 def _mean(values: Floats) -> float | None:

@@ -135,13 +135,15 @@ def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutco
         scores = build_rules.matching(rule, bound, build.scores.metrics, build.benchmarks)
         tested.append((rule, bound, build_rules.test(bound, scores, build.side)))
     p = holm(np.array([test.p for *_, tests in tested for test in tests], dtype=np.float64))
-    adjusted = iter(p.tolist())
+    adjusted, others = iter(p.tolist()), max(int((p > level).sum()) - 1, 0)
     return [
         RuleOutcome(
             "must",
             rule.title,
             [
-                _with_replies(build, build_rules.finding(bound, test, next(adjusted), level), test.score.name)
+                _with_replies(
+                    build, build_rules.finding(bound, test, next(adjusted), level, others=others), test.score.name
+                )
                 for test in tests
             ],
         )
@@ -181,7 +183,7 @@ def _compared(
     nights = 0 if series is None else series.number
     for comparison, p in zip(pairs, adjusted.tolist(), strict=True):
         findings[comparison.rule.title].append(
-            comparisons.finding(comparison, p, level, nights=nights, resamples=resamples, seed=seed)
+            comparisons.finding(comparison, p, level, tests=len(pairs), nights=nights, resamples=resamples, seed=seed)
         )
     return [RuleOutcome("compare", title, title_findings) for title, title_findings in findings.items()]
 

@@ -97,7 +97,12 @@ def counterpart(model: str, models: Sequence[str], others: Sequence[str]) -> str
     """
     if model in others:
         return model
-    builds = [other for other in others if _LABEL.sub("", other) == _LABEL.sub("", model)]
+    builds = [other for other in others if unlabelled(other) == unlabelled(model)]
     if len(builds) == 1:
         return builds[0]
     return others[0] if len(models) == len(others) == 1 else ""
+
+
+def unlabelled(model: str) -> str:
+    """Return a system's name without the label that says which build it is."""
+    return _LABEL.sub("", model)

@@ -44,6 +44,8 @@ class GateEvidence(NamedTuple):
     tested: Collection[tuple[str, str]]
     samples: Sequence[str]
     unfinished: Sequence[Unfinished]
+    asked: int
+    """Messages of the run, whatever was said of the replies to them."""
     unused: Mapping[tuple[str, str, str], str] = MappingProxyType({})
     """Benchmark, criterion and judge → why the judge says nothing about the worst level alone."""
     looked_at: Collection[tuple[str, str, str]] = ()
@@ -193,8 +195,7 @@ def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterato
         pinned = [text.removesuffix("…") for text in needs.samples]
         for name in evidence.samples:
             if not any(name.startswith(text) for text in pinned):
-                asked = sum(part.rows["sample"].n_unique() for part in side.parts)
                 yield _finding(
-                    f"this run asked other messages than the policy pins: its {plural(asked, 'message')} are the samples {name[:12]}, "
+                    f"this run asked other messages than the policy pins: its {plural(evidence.asked, 'message')} are the samples {name[:12]}, "
                     f"the policy's are {named([text[:12] for text in needs.samples], limit=9)} (were --data, --limit or --where others?)"
                 )

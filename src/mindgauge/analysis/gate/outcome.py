@@ -87,7 +87,7 @@ class FindingFigures(msgspec.Struct, frozen=True, kw_only=True):
     conversations: int = 0
     missing: int = 0
     needed: int | None = None
-    """With how many conversations it could be told, if the values stay; None where it is told, or with no number."""
+    """With how many conversations it could be told, if the values stay; None where it is told, or with no number that is known."""
 
 
 class RuleFinding(FindingFigures, frozen=True, kw_only=True):

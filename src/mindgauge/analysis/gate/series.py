@@ -1,6 +1,6 @@
 """Nights: one policy and one baseline, and a build that is looked at again and again.
 
-The chance that an equal build ever fails, on any night of the series, is at most `false_alarms`: bounds have the part of a
+The chance that bounds and comparisons ever fail an equal build, on any night, is at most `false_alarms`: bounds have the part of a
 night (`stats.noninferiority.part`), comparisons look at the night and at all nights (`over_nights`).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, private
-from mindgauge.records.rounding import percent, plural
+from mindgauge.records.rounding import percent
 from mindgauge.stats import noninferiority
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _NAMED = 12
 """Hexadecimal digits by which a conversation is named."""
+_MOST = 1e6
+"""By how much a build can be worse in a conversation at most: no scale and no wait is longer."""
+_CHANGED = "its checksum is another: it was changed, or lines before it were added or removed"
 
 
 class Night(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,8 +48,10 @@ class Night(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the run was made."""
     build: str
     outcome: GateOutcome
-    worse: dict[str, dict[str, float]]
+    worse: dict[str, dict[str, Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]]]
     """Comparison → conversation → by how much the build is worse there."""
+    checksum: str = ""
+    """Over this line and the checksum of the line before it."""
 
 
 class NightSeries:
@@ -114,15 +119,19 @@ class NightSeries:
         """
         night = Night(self.key, self.run, date, build, outcome, self._worse)
         nights = [*self._all[: self._place], night, *self._all[self._place + 1 :]]
-        private.write(self.path, b"".join(msgspec.json.encode(line) + b"\n" for line in nights))
+        before, lines = "", []
+        for line in nights:
+            before = _checksum(line, before)
+            lines.append(msgspec.json.encode(msgspec.structs.replace(line, checksum=before)) + b"\n")
+        private.write(self.path, b"".join(lines))
 
     def note(self, false_alarms: float) -> str:
         """Say which night it is, and what the series promises."""
         if self._all and self.number == 1 and self._place:
-            return f"--series {self.path}: the policy or the baseline is another than on the night before, so a new series begins"
+            return f"--series {self.path}: the policy or the baseline has changed since the last night, so a new series begins"
         return (
-            f"--series {self.path}: night {self.number}; an equal build fails on any night of the series with a chance of at "
-            f"most {percent(false_alarms)}"
+            f"--series {self.path}: night {self.number}; where none is broken, bounds and comparisons fail a build on any night of "
+            f"the series with a chance of at most {percent(false_alarms)}; `no_reply_at` and `[[items]]` are not part of that"
         )
 
 
@@ -160,6 +169,17 @@ def locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def _checksum(night: Night, before: str) -> str:
+    return digest(before, msgspec.to_builtins(msgspec.structs.replace(night, checksum="")))
+
+
+def _night(line: bytes, before: str) -> Night:
+    night = msgspec.json.decode(line, type=Night)
+    if night.checksum != _checksum(night, before):
+        raise ValueError(_CHANGED)
+    return night
+
+
 def _read(path: Path) -> list[Night]:
     try:
         lines = bounds.content(path).splitlines()
@@ -169,13 +189,13 @@ def _read(path: Path) -> list[Night]:
         raise UsageError(f"--series {path}: cannot read it ({error.strerror})") from error
     except ValueError as error:
         raise DataError(f"--series {path}: {error}") from error
-    nights = []
+    nights: list[Night] = []
     for number, line in enumerate(lines, 1):
         try:
-            nights.append(msgspec.json.decode(line, type=Night))
+            nights.append(_night(line, nights[-1].checksum if nights else ""))
         except (ValueError, RecursionError) as error:
             raise DataError(
-                f"--series {path}: line {number} of {plural(len(lines), 'line')} is no night of a series ({error}); take the "
+                f"--series {path}: line {number} of {len(lines)} is not a night of a series ({error}); take the "
                 "file from a backup, or give another, with which a new series begins"
             ) from error
     return nights
