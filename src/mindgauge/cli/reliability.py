@@ -102,6 +102,6 @@ def reliability(
     with terminal.short(raters):
         cards.show(result, full=full)
     if any(card.verdict != GOOD for card in result.cards):
-        named = {"--reference": reference, "--scale": scale, "--nominal": nominal, "--unsafe": unsafe}
-        given = [text for name, values in named.items() for value in values for text in (name, value)]
-        answer.then(f"mindgauge reliability {shlex.join([*map(str, ratings), *given])} --plan")
+        settings = {"--reference": reference, "--scale": scale, "--nominal": nominal, "--unsafe": unsafe}
+        flags = [text for name, values in settings.items() for value in values for text in (name, value)]
+        answer.then(f"mindgauge reliability {shlex.join([*map(str, ratings), *flags])} --plan")

@@ -113,9 +113,9 @@ def _difference(gap: Floats, weight: Floats, codes: Codes, margin: float, level:
     value = float(sums.sum()) / total
     if number < 2 - 1e-9:
         return Interval(value, undefined="no interval: fewer than two conversations")
-    left = (sums.sum() - sums) / (total - sizes)
+    means = (sums.sum() - sums) / (total - sizes)
     count = len(sizes)
-    jackknife = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
+    jackknife = (count - 1) / count * float(((means - means.mean()) ** 2).sum())
     reach = float(special.stdtrit(number - 1, level)) * math.sqrt(max(jackknife, margin * (1 - margin) / number))
     reach = max(reach, -math.expm1(math.log(1 - level) / number))
     return Interval(value, max(value - reach, -1.0), min(value + reach, 1.0))
@@ -127,9 +127,9 @@ def _spare(rater: Floats, person: Floats, weight: Floats, codes: Codes, margin: 
     order = shared[np.argsort(-weight[shared], kind="stable")]
 
     def holds(lost: int) -> bool:
-        fewer = rater.copy()
-        fewer[order[:lost]] = 0.0
-        low = _difference(fewer - person, weight, codes, margin, level).low
+        calls = rater.copy()
+        calls[order[:lost]] = 0.0
+        low = _difference(calls - person, weight, codes, margin, level).low
         return low is not None and low >= -margin
 
     few, many = 0, len(order) + 1

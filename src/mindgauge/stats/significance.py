@@ -121,26 +121,6 @@ def holm(p: Floats) -> Floats:
     return _adjusted(p, lambda values, ranks: np.maximum.accumulate(values * ranks[::-1]))
 
 
-def benjamini_yekutieli(p: Floats) -> Floats:
-    """Return p-values adjusted for the share of false ones among rejections, whatever the dependence between tests.
-
-    With p sorted upwards, adjusted(i) = min over j ≥ i of c m p(j) / j, at most 1, with c = Σ 1/k over k = 1 … m (Benjamini
-    and Yekutieli 2001, theorem 1.3).
-
-    Args:
-        p: shape (m,), between 0 and 1; NaN for a test that could not be made.
-
-    Raises:
-        ValueError: a value is outside 0 to 1.
-    """
-
-    def adjust(values: Floats, ranks: Ranks) -> Floats:
-        scaled = values * len(values) * float((1 / ranks).sum()) / ranks
-        return np.minimum.accumulate(scaled[::-1])[::-1]
-
-    return _adjusted(p, adjust)
-
-
 def _adjusted(p: Floats, adjust: Callable[[Floats, Ranks], Floats]) -> Floats:
     """Adjust p-values by their values in rising order and their ranks, at most to 1."""
     valued = np.flatnonzero(~np.isnan(p))

@@ -443,15 +443,15 @@ def _within(bias: Bound, limits: VerdictLimits, facts: Facts) -> Clause:
     if bias.value is None or bias.low is None or bias.high is None:
         return LIMITED, f"bias has no interval ({bias.note})"
     largest = max(abs(bias.low), abs(bias.high)) / facts.span
-    apart = min((facts.people_bias or 0.0) / facts.span, limits.moderate)
+    spread = min((facts.people_bias or 0.0) / facts.span, limits.moderate)
     statement = (
         f"bias is {bounded(bias.value, bias.low, bias.high, signed=True)}, up to {percent(largest)} of the scale"
     )
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
             return verdict, f"{statement}, within {percent(limit)}"
-        if largest <= apart:
-            return verdict, f"{statement}, within the {percent(apart)} by which a person differs from the others"
+        if largest <= spread:
+            return verdict, f"{statement}, within the {percent(spread)} by which a person differs from the others"
     return LIMITED, f"{statement}, more than {percent(limits.moderate)}"
 
 
