@@ -237,7 +237,7 @@ def copiers(rated: pl.DataFrame, people: Sequence[str], judges: Sequence[str]) -
         scope = f" on {names[0]}" if len(names) < len(criteria) else ""
         share = copy.farther / (copy.farther + copy.nearer)
         text = (
-            f"{rater} repeats {judge}{scope}: the same value on {count(copy.equal)} of {plural(copy.n, 'rating')}, other people on "
+            f"{rater} repeats {judge}{scope}, or both err far less than the others: the same value on {count(copy.equal)} of {plural(copy.n, 'rating')}, other people on "
             f"{percent(copy.others)}; where {rater} and another person are not equally far from {judge}, {rater} is the farther one in {percent(share)}"
         )
         dependents.append(Dependence(rater, "copy", text, p=copy.p))
