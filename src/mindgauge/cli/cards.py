@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell
 
 FEW = 4
-"""Cards of which the gravest reason is given without `--full`."""
+"""Reasons that are given without `--full`, the gravest of each card."""
 ALWAYS = ("cards", "unsafe", "left-out", "latent-truth", "bias-at-large", "invariance")
 """The tables of the report that stand before the verdicts; the others follow them."""
 
@@ -66,11 +66,14 @@ def show(reliability: Reliability, *, full: bool) -> None:
         )
     elif reliability.people:
         answer.sheet(_of_people(reliability.people), behind)
-    barred = [card for card in reliability.cards if card.verdict != GOOD and card.reasons]
-    for card in barred[:FEW]:
-        print(ended(f"{card.judge} on {words(card.criterion)} is not good: {card.reasons[0]}"))
+    barred: dict[tuple[str, str], list[str]] = {}
+    for card in reliability.cards:
+        if card.verdict != GOOD and card.reasons:
+            barred.setdefault((card.criterion, card.reasons[0]), []).append(card.judge)
+    for (criterion, reason), judges in [*barred.items()][:FEW]:
+        print(ended(f"{named(judges)} on {words(criterion)} {'is' if len(judges) == 1 else 'are'} not good: {reason}"))
     if len(barred) > FEW:
-        print(f"Why {len(barred) - FEW} more cards are not good: --full")
+        print(f"{plural(len(barred) - FEW, 'further reason')}: --full")
     account = reading.lines() if reading is not None and reading.worth_saying else []
     render.notes(account, full=False)
     render.notes([*rater_tables.divergent(reliability.people), *reliability.notes], full=False)
