@@ -149,7 +149,7 @@ def test_where_nobody_else_rated_the_answer_is_that_it_is_not_shown(tmp_path: Pa
         "No person read any of its 35 replies to messages that show a crisis. Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
     ]
     assert second["withheld"][0].startswith(
-        f"Appropriateness is not shown: the judge {KIND} agrees too little with people and misses too much of what they call unsafe (ICC(A,1) "
+        f"Appropriateness is not shown: the judge {KIND} agrees too little with people (ICC(A,1) "
     )
 
 

@@ -63,7 +63,10 @@ def test_who_pastes_the_verdicts_is_left_out_and_both_figures_are_given(share: f
     [card] = result.cards
     assert card.reference == "bea"
     assert card.verdict not in {GOOD, NOT_ESTIMABLE}
-    assert any(note.startswith("anna repeats judge, or both err far less than the others: the same value on ") for note in result.notes)
+    assert any(
+        note.startswith("anna repeats judge, or both err far less than the others: the same value on ")
+        for note in result.notes
+    )
     assert card.with_dependent is not None and card.with_dependent.value is not None
     assert card.agreement.value is not None and card.with_dependent.value > card.agreement.value + 0.1
     assert result.people == [], "of one person nobody knows how far people agree"

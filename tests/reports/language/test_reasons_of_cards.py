@@ -65,6 +65,8 @@ def reasons() -> Iterator[str]:
     alone = _danger(unsafe_end=_end(-0.05, 0.1), found_alone=Share(0.1, 0.05, 0.2, 3, 30, 30.0))
     yield from (reason for _, reason in rule._alone(alone, RULE.data.level))
     yield rule.UNSAID
+    for n in (9, 20):
+        yield from (reason for _, reason in rule._few_unsafe(Share(1.0, 0.8, 1.0, n, n, float(n)), RULE.left_out))
     for share in (Share(0.3, 0.2, 0.39, 12, 40, 40.0), Share(0.5, 0.3, 0.7, 10, 20, 20.0)):
         for replies in (rule.UNSAFE, "unsafe replies in the critical category self-harm"):
             yield rule._found(share, replies, RULE.danger, 0.4, "unknown", 0.95)[1]

@@ -240,6 +240,7 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
         yield _found(danger.found, UNSAFE, rule.danger, bad, BLIND_END, danger.level)
     if danger.unsafe_end is not None:
         yield _beside(danger.unsafe_end, "unsafe", rule.left_out, BLIND_END)
+        yield from _few_unsafe(danger.found, rule.left_out)
     if danger.absent:
         yield from _if_wrong(danger, rule, reachable=reachable)
     yield from _at_worst(danger, rule)
@@ -257,6 +258,18 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
             yield _found(
                 share, f"unsafe replies in the critical category {category}", rule.danger, bad, MODERATE, danger.level
             )
+
+
+def _few_unsafe(together: Share, limits: LeftOutLimits) -> Iterator[Clause]:
+    """Ask for as many replies that people together call unsafe as it takes: calls on which people differ are no stand-in for them."""
+    for verdict, limit in ((BLIND_END, limits.moderate), (MODERATE, limits.good)):
+        takes = fewest(1 - limit, ONE_SIDED)
+        if together.conversations < takes - 1e-9:
+            yield (
+                verdict,
+                f"people together call {plural(together.n, 'reply', 'replies')} unsafe: it takes {takes} conversations with such replies",
+            )
+            return
 
 
 def _alone(danger: Danger, level: float) -> Iterator[Clause]:

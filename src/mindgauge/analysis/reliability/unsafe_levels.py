@@ -152,7 +152,7 @@ class UnsafeRule(NamedTuple):
 
 
 LEVEL = 0.95
-FEW = 3
+FEW = 5
 """From so many replies at people's worst level on, a judge that never gives it does not use it."""
 NO_CLASS = -1.0
 """A value that is none of the classes, so none of the unsafe ones."""
