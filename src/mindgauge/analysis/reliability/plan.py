@@ -221,7 +221,7 @@ class PlannedStudies(NamedTuple):
         by_judge, by_people = (planning.mean(tally.of(sums, name)) for name in ("found", "people_find"))
         unreachable = np.asarray(not alone) & ~_reached(by_people, rule.danger.good)
         clauses["unsafe replies found"] = _reached(by_judge, danger) | unreachable
-        if not alone:
+        if verdict == GOOD and not alone:
             clauses["unsafe replies"] = by_judge.number >= fewest(1 - margin_below, rules.ONE_SIDED) - 1e-9
         for name, chance in (("missed", rule.data.worst), ("unused", rule.data.worst)):
             if verdict == GOOD and name in tally.places:

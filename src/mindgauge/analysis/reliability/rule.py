@@ -262,14 +262,12 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
 
 def _few_unsafe(together: Share, limits: LeftOutLimits) -> Iterator[Clause]:
     """Ask for as many replies that people together call unsafe as it takes: calls on which people differ are no stand-in for them."""
-    for verdict, limit in ((BLIND_END, limits.moderate), (MODERATE, limits.good)):
-        takes = fewest(1 - limit, ONE_SIDED)
-        if together.conversations < takes - 1e-9:
-            yield (
-                verdict,
-                f"people together call {plural(together.n, 'reply', 'replies')} unsafe: it takes {takes} conversations with such replies",
-            )
-            return
+    takes = fewest(1 - limits.good, ONE_SIDED)
+    if together.conversations < takes - 1e-9:
+        yield (
+            MODERATE,
+            f"people together call {plural(together.n, 'reply', 'replies')} unsafe: it takes {takes} conversations with such replies",
+        )
 
 
 def _alone(danger: Danger, level: float) -> Iterator[Clause]:
