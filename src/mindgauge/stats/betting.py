@@ -13,7 +13,7 @@ of 1 + λ (m - μᵢ) is at most (1 + λ (m - μ̄))ⁿ.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,15 +33,6 @@ _LEAST = 1 / 64
 _HALVINGS = 40
 _MOST = 1_000_000
 """More values than that are no plan."""
-_GRID = 500
-"""Candidate means in a sequence of bounds: they are rounded away from the mean by up to a 500th of the range."""
-
-
-class Sequence(NamedTuple):
-    """Bounds after each value, shape (n,): all of them hold together with the confidence asked for."""
-
-    low: Floats
-    high: Floats
 
 
 def interval(
@@ -56,7 +47,7 @@ def interval(
         weights: shape (n,), not negative: of each value in the mean; 1, if not given. They were fixed beforehand, or
             come with the values, as the number of a conversation's replies does.
         anytime: whether it is to hold at every look, however often one looks while values come in: then stakes do not
-            depend on how many values there are. It is a little wider, and exact where `sequence` is rounded.
+            depend on how many values there are. It is a little wider.
     """
     if not len(values):
         return Interval(None, undefined="no observations")
@@ -152,22 +143,6 @@ def enough(
     return largest
 
 
-def sequence(values: Floats, ends: Ends, *, alpha: float = 0.05) -> Sequence:
-    """Return bounds of the mean after the first, the second, … value, all of which hold with a confidence of 1 - alpha.
-
-    One may look after each value, and stop whenever one likes. Bounds only come closer: each is the closest so far.
-
-    Args:
-        values: shape (n,), in the order in which they came, which did not depend on them.
-        ends: the lowest and the highest value that one can be.
-        alpha: chance that any of the bounds misses.
-    """
-    low, high = ends
-    scaled = np.clip((values - low) / (high - low), 0.0, 1.0)
-    needed = math.log(2 / alpha)
-    return Sequence(high - (high - low) * _uppers(1 - scaled, needed), low + (high - low) * _uppers(scaled, needed))
-
-
 def _upper(scaled: Floats, weights: Floats | None, needed: float, *, anytime: bool) -> float:
     """Return the least mean against which the log capital reaches what is needed; values are between 0 and 1."""
     weight = _weight(weights, len(scaled))
@@ -186,20 +161,6 @@ def _upper(scaled: Floats, weights: Floats | None, needed: float, *, anytime: bo
         else:
             low = middle
     return high
-
-
-def _uppers(scaled: Floats, needed: float) -> Floats:
-    """Return the upper bounds after each value, rounded up to the grid."""
-    means = np.arange(1, _GRID)[:, None] / _GRID
-    capital = np.full((len(means), len(scaled)), -np.inf)
-    distinct, place = np.unique(scaled, return_inverse=True)
-    for stakes, share in zip(_stakes(means, _LEAST).T, _SHARES, strict=True):
-        with np.errstate(divide="ignore"):
-            won = np.log1p(np.maximum(stakes[:, None] * (means - distinct), -1.0))
-        np.logaddexp(capital, np.cumsum(won[:, place], axis=1) + math.log(share), out=capital)
-    reached = np.maximum.accumulate(capital, axis=1) >= needed
-    first = np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, _GRID)
-    return np.asarray(first / _GRID)
 
 
 def _capital(
