@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from mindgauge.benchmarks.persons.dialogues import dialogues
 from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Listing(Tabular, msgspec.Struct, frozen=True):
     benchmarks: list[BenchmarkListing]
     broken: dict[str, str] = {}
     """What cannot be loaded, and why."""
+    written: tuple[str, ...] = ()
+    """The files of the benchmark cards that were asked for."""
 
     def summary(self) -> Iterator[str]:
         """Name the benchmarks by family, and what cannot be loaded."""
@@ -91,22 +94,31 @@ class Listing(Tabular, msgspec.Struct, frozen=True):
             yield {name: value for name, value in msgspec.structs.asdict(entry).items() if name != "trials"}
 
 
-def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the command's name
+def list(names: str | Sequence[str] = (), *, to: str | None = None, out: str | Path | None = None) -> Listing:  # noqa: A001 - the command's name
     """Return benchmarks: what each measures, its data's licence, and what is at hand without a download.
 
     Args:
         names: of benchmarks, families, or folders of your own; all that are found by name if none is given.
+        to: `benchmarkcard`, to write each one's card of the public schema BenchmarkCards, as JSON and as Markdown.
+        out: the folder for these cards: new, empty, or an earlier one that nobody changed; `benchmarkcards` if not given.
 
     Raises:
-        UsageError: there is none of such a name, or it cannot be loaded.
+        UsageError: there is none of such a name, it cannot be loaded, the format is unknown, or the folder is in use.
     """
-    if not names:
+    if to not in {None, "benchmarkcard"} or (out is not None and to is None):
+        raise UsageError(f"--to {to}: write benchmarkcard" if to else "--out is the folder for --to benchmarkcard")
+    if not names and to is None:
         return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
-    selection = [names] if isinstance(names, str) else names
+    selection = [names] if isinstance(names, str) else names or benchmarks.names()
     named = {benchmark.name: benchmark for name in selection for benchmark in benchmarks.asked(name)}
     # Their limits take a library of numbers, which the list of all does not wait for.
     told = [msgspec.structs.replace(_entry(benchmark), trial=tuple(_trial(benchmark))) for benchmark in named.values()]
-    return Listing(told)
+    if to is None:
+        return Listing(told)
+    from mindgauge.commands import benchmark_cards
+
+    written = benchmark_cards.write([*zip(named.values(), told, strict=True)], Path(out or benchmark_cards.FOLDER))
+    return Listing(told, {} if names else benchmarks.broken(), written)
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
