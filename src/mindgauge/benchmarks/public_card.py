@@ -82,15 +82,14 @@ _LISTS = {field.name for field in msgspec.structs.fields(PublicCard) if isinstan
 
 def as_json(card: PublicCard) -> dict[str, Any]:
     """Return a card as the schema nests it; every field is there."""
-    content: dict[str, Any] = {
-        section: {field: getattr(card, field) or NOT_SPECIFIED for field in fields}
-        for section, fields in SECTIONS.items()
-    }
-    for section, fields in SECTIONS.items():
-        for field in _LISTS.intersection(fields):
-            content[section][field] = [*getattr(card, field)] or [NOT_SPECIFIED]
-    risks = [{"category": category, "subcategory": [*names]} for category, names in card.atlas_risks.items()]
-    content["targeted_risks"]["atlas_risks"] = {_RISKS: risks}
+
+    def filled(name: str) -> Any:
+        value = getattr(card, name)
+        if isinstance(value, dict):
+            return {_RISKS: [{"category": category, "subcategory": [*names]} for category, names in value.items()]}
+        return value or ([NOT_SPECIFIED] if name in _LISTS else NOT_SPECIFIED)
+
+    content = {section: {name: filled(name) for name in names} for section, names in SECTIONS.items()}
     content["benchmark_details"] = {"is_benchmark": True, **content["benchmark_details"]}
     return content
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
 import typer
