@@ -129,7 +129,7 @@ def found(path: Readable) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         return None
     inner = content.get(_WRAPPER, content)
-    if isinstance(inner, dict) and inner.keys() & SECTIONS.keys():
+    if isinstance(inner, dict) and any(isinstance(inner.get(section), dict) for section in SECTIONS):
         return inner
     if not any(isinstance(value, list) for value in content.values()):
         raise DataError(f"{path}: neither a table of messages nor a benchmark card, which has {', '.join(SECTIONS)}")
@@ -160,8 +160,8 @@ def read(path: Path | Readable, content: dict[str, Any]) -> tuple[PublicCard, li
         raise DataError(f"{path}: this card has no name (benchmark_details.name)")
     suggested = content.get(_SUGGESTED)
     if isinstance(suggested, list) and suggested and not fields.get("atlas_risks"):
-        names = [risk.get("category") if isinstance(risk, dict) else risk for risk in suggested]
-        fields["atlas_risks"] = {NOT_SPECIFIED: tuple(_texts(f"{path}: {_SUGGESTED}", names))}
+        risks = [risk.get("category") if isinstance(risk, dict) else risk for risk in suggested]
+        fields["atlas_risks"] = {NOT_SPECIFIED: tuple(_texts(f"{path}: {_SUGGESTED}", risks))}
     return PublicCard(**fields), unread
 
 

@@ -150,7 +150,7 @@ def _public(source: str | Path | None) -> tuple[PublicCard, list[str]] | None:
         DataError: it is broken.
     """
     path = files.at(Path(source)) if source is not None else None
-    content = public_card.found(path) if path is not None and not path.is_dir() else None
+    content = public_card.found(path) if path is not None else None
     if path is None or content is None:
         return None
     card, unread = public_card.read(path, content)
