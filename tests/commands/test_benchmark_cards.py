@@ -122,8 +122,13 @@ def test_what_no_source_says_of_consent_and_law_is_not_specified(cards: dict[str
     law = {name: fields(card)["compliance_with_regulations"] for name, card in cards.items()}
     assert {name for name, text in law.items() if text != NOT_SPECIFIED} == {"vera_mh"}
     consent = {name: fields(card)["consent_procedures"] for name, card in cards.items()}
-    said = {name for name, text in consent.items() if text != NOT_SPECIFIED}
-    assert said == {"psycrisis", "vera_mh", "conversations/risk", "conversations/dependence", "conversations/delusion"}
+    assert {name for name, text in consent.items() if text != NOT_SPECIFIED} == {
+        "psycrisis",
+        "vera_mh",
+        "conversations/risk",
+        "conversations/dependence",
+        "conversations/delusion",
+    }
     assert consent["psycrisis"].startswith("The authors state that no live participants took part.")
     assert consent["psycrisis"].endswith("is not stated.")
 
@@ -297,7 +302,7 @@ def test_any_text_survives_json_and_toml(stated: dict[str, Any]) -> None:
     assert not unread
     expected = {name: tuple(dict.fromkeys(names)) for name, names in card.atlas_risks.items()}
     assert read == msgspec.structs.replace(card, atlas_risks=expected)
-    ours = msgspec.convert(tomllib.loads(tomli_w.dumps(public_card.settings(read))), BenchmarkCard)
+    ours = msgspec.convert(tomllib.loads(tomli_w.dumps(public_card.as_settings(read))), BenchmarkCard)
     assert ours.title == card.name
     assert (*filter(None, [ours.link]), *ours.benchmarkcard.resources) == card.resources
     assert ours.benchmarkcard.harm == card.harm

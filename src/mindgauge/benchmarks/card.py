@@ -120,7 +120,7 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is sent to a judge of replies."""
     data: tuple[DataFile, ...] = ()
     benchmarkcard: PublicCard = PublicCard()
-    """What a card of the public schema says beyond all that, by its fields; see `commands.benchmark_cards`."""
+    """What a card of the public schema says beyond all that, by its fields; see `commands.list`."""
     published: dict[str, tuple[str, ...]] = {}
     """Field of that card → the tables of `published.toml` whose numbers belong there."""
 

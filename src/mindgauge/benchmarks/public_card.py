@@ -117,7 +117,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def found(path: Readable) -> dict[str, Any] | None:
+def content(path: Readable) -> dict[str, Any] | None:
     """Return what a file holds if it is meant as a card: a JSON object with a section of the schema, or in the wrapper.
 
     Raises:
@@ -125,13 +125,13 @@ def found(path: Readable) -> dict[str, Any] | None:
     """
     if path.suffix.lower() != ".json":
         return None
-    content = texts.read_json(path)
-    if not isinstance(content, dict):
+    value = texts.read_json(path)
+    if not isinstance(value, dict):
         return None
-    inner = content.get(_WRAPPER, content)
+    inner = value.get(_WRAPPER, value)
     if isinstance(inner, dict) and any(isinstance(inner.get(section), dict) for section in SECTIONS):
         return inner
-    if not any(isinstance(value, list) for value in content.values()):
+    if not any(isinstance(part, list) for part in value.values()):
         raise DataError(f"{path}: neither a table of messages nor a benchmark card, which has {', '.join(SECTIONS)}")
     return None
 
@@ -183,23 +183,23 @@ def _texts(place: str, value: Any) -> Iterator[str]:
 def _atlas(place: str, value: Any) -> dict[str, tuple[str, ...]]:
     """Return the atlas's risks by category: `{"risks": [{"category": …, "subcategory": […]}]}`, or the list alone."""
     risks = value.get(_RISKS) if isinstance(value, dict) else value
-    named: dict[str, tuple[str, ...]] = {}
+    atlas: dict[str, tuple[str, ...]] = {}
     for risk in risks if isinstance(risks, list) else [] if risks is None else [risks]:
         if not isinstance(risk, dict):
             raise DataError(f"{place} has to be a list of objects with category and subcategory")
         category = "; ".join(_texts(f"{place}.category", risk.get("category"))) or NOT_SPECIFIED
-        risks_of = _texts(f"{place}.subcategory", risk.get("subcategory"))
-        named[category] = tuple(dict.fromkeys([*named.get(category, ()), *risks_of]))
-    return named
+        names = _texts(f"{place}.subcategory", risk.get("subcategory"))
+        atlas[category] = tuple(dict.fromkeys([*atlas.get(category, ()), *names]))
+    return atlas
 
 
-def settings(card: PublicCard) -> dict[str, Any]:
+def as_settings(card: PublicCard) -> dict[str, Any]:
     """Return what a `card.toml` of ours says for a card: its own keys where it has them, the rest as a table."""
     fields = {name: value for name, value in msgspec.structs.asdict(card).items() if value}
-    ours: dict[str, Any] = {key: fields.pop(name) for name, key in _IN_OURS.items() if name in fields}
-    if "measures" not in ours and card.overview:
-        ours["measures"] = card.overview
+    settings: dict[str, Any] = {key: fields.pop(name) for name, key in _IN_OURS.items() if name in fields}
+    if "measures" not in settings and card.overview:
+        settings["measures"] = card.overview
     if card.resources and card.resources[0].startswith(("https://", "http://")):
-        ours["link"], *others = fields.pop("resources")
+        settings["link"], *others = fields.pop("resources")
         fields |= {"resources": others} if others else {}
-    return ours | {"benchmarkcard": fields}
+    return settings | {"benchmarkcard": fields}

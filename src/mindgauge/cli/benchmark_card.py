@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge import benchmarks
 from mindgauge.cli import answer, render
-from mindgauge.commands.benchmark_cards import how
+from mindgauge.commands.list import how
 from mindgauge.records.english import words
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, plural

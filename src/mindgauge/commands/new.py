@@ -150,7 +150,7 @@ def _public(source: str | Path | None) -> tuple[PublicCard, list[str]] | None:
         DataError: it is broken.
     """
     path = files.at(Path(source)) if source is not None else None
-    content = public_card.found(path) if path is not None else None
+    content = public_card.content(path) if path is not None else None
     if path is None or content is None:
         return None
     card, unread = public_card.read(path, content)
@@ -160,10 +160,10 @@ def _public(source: str | Path | None) -> tuple[PublicCard, list[str]] | None:
 
 def _fill_in(path: Path, card: PublicCard) -> None:
     """Write what a card says into our own, each key in the place of the line that explains it."""
-    said = public_card.settings(card)
-    rest = said.pop("benchmarkcard")
+    settings = public_card.as_settings(card)
+    rest = settings.pop("benchmarkcard")
     lines = path.read_text("utf-8").splitlines()
-    for key, value in said.items():
+    for key, value in settings.items():
         place = next(n for n, line in enumerate(lines) if line.startswith((f"{key} = ", f"# {key} = ")))
         lines[place] = tomli_w.dumps({key: value}).strip()
     lines += ["", "# What else the card said, by the names of the public schema; mindgauge list FOLDER --to benchmarkcard writes it again."]  # fmt: skip
