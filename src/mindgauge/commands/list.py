@@ -261,7 +261,7 @@ def _derived(benchmark: benchmarks.Benchmark, entry: BenchmarkListing, *, shippe
         "format": " ".join(ended(f"{file.path}: {file.holds}") for file in card.data),
         "methods": (raised(how(benchmark, entry)), *(f"Differs from the paper: {text}" for text in card.departures)),
         "metrics": tuple(metrics),
-        "calculation": _sentences("; ".join(titles), "Failed and unreadable answers stay in n, except in metrics named …_of_read" if leading else ""),
+        "calculation": _sentences("; ".join(titles), "A model's failed answers and unreadable verdicts stay in n, except in metrics named …_of_read" if leading else ""),
         "interpretation": _sentences(*(f"{raised(way)} is better: {', '.join(names)}" for way, names in better.items() if names)),
         "validation": _sentences(*entry.trial),
         "demographic_analysis": card.not_covered,
