@@ -118,7 +118,7 @@ def _line(text: str) -> str:
 
 
 def content(path: Readable) -> dict[str, Any] | None:
-    """Return what a file holds if it is meant as a card: a JSON object with a section of the schema, or in the wrapper.
+    """Return what a file holds if it is meant as a card: a JSON object with a section of the schema, perhaps in the wrapper.
 
     Raises:
         DataError: it ends in `.json` and is no JSON, or an object that is no card and has no rows.
@@ -166,11 +166,7 @@ def read(path: Path | Readable, content: dict[str, Any]) -> tuple[PublicCard, li
 
 
 def _texts(place: str, value: Any) -> Iterator[str]:
-    """Return the texts of a field, whether it holds one or a list of them; what says that there is none is left out.
-
-    Raises:
-        DataError: there is something else.
-    """
+    """Return the texts of a field, whether it holds one or a list of them; what says that there is none is left out."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict | list):
             kind = "an object" if isinstance(item, dict) else "a list within a list"

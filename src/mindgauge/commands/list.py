@@ -29,16 +29,9 @@ if TYPE_CHECKING:
 
 _OF_OURS = {
     "domains": ("mental health",),
-    "audience": (
-        "developers of language models and chatbots",
-        "clinicians who read and rate replies",
-        "researchers on benchmarks and judges",
-    ),
-    "out_of_scope_uses": (
-        "Diagnosing or screening people.",
-        "Taking a score as proof that a chatbot is safe for people.",
-    ),
-}
+    "audience": ("developers of language models and chatbots", "clinicians who read and rate replies", "researchers on benchmarks and judges"),
+    "out_of_scope_uses": ("Diagnosing or screening people.", "Taking a score as proof that a chatbot is safe for people."),
+}  # fmt: skip
 """What holds for every benchmark that comes with Mindgauge; its own card adds to it."""
 
 
@@ -130,9 +123,7 @@ def list(names: str | Sequence[str] = (), *, to: str | None = None, out: str | P
     selection = [names] if isinstance(names, str) else names or benchmarks.names()
     named = {benchmark.name: benchmark for name in selection for benchmark in benchmarks.asked(name)}
     # Their limits take a library of numbers, which the list of all does not wait for.
-    listings = [
-        msgspec.structs.replace(_entry(benchmark), trial=tuple(_trial(benchmark))) for benchmark in named.values()
-    ]
+    listings = [msgspec.structs.replace(_entry(b), trial=tuple(_trial(b))) for b in named.values()]
     if to is None:
         return Listing(listings)
     written = _write([*zip(named.values(), listings, strict=True)], Path(out or "benchmarkcards"))
@@ -202,12 +193,7 @@ def _prompt_files(benchmark: benchmarks.Benchmark) -> set[str]:
 
 
 def _write(pairs: Sequence[tuple[benchmarks.Benchmark, BenchmarkListing]], folder: Path) -> tuple[str, ...]:
-    """Write a card for each benchmark, `NAME.json` and `NAME.md`, and return the paths of the files.
-
-    Raises:
-        UsageError: the folder holds something else, or nothing can be written there.
-        MindgaugeError: writing failed; nothing is left.
-    """
+    """Write a card for each benchmark, `NAME.json` and `NAME.md`, and return the paths of the files."""
     from mindgauge.reports.export.folder import ExportFolder
 
     with ExportFolder(folder) as files:
@@ -245,7 +231,7 @@ def _derived(benchmark: benchmarks.Benchmark, entry: BenchmarkListing, *, shippe
     better = {way: [_named(m, benchmark) for m in leading if m.better == way] for way in ("higher", "lower")}
     criteria = ", ".join(words(criterion.name) for criterion in benchmark.rubric.criteria)
     titles = [
-        f"{m.name} is {m.words.title.replace('{}', 'a criterion')}" for m in leading if m.words.title.startswith("the ")
+        f"{m.name} is {m.words.title.replace('{}', 'a criterion')}" for m in leading if m.words.title[:4] == "the "
     ]
     samples = plural(entry.samples, "dialogue" if entry.personas else "sample")
     released = [f"{file.path}: {count(file.rows)} rows" for file in card.data if file.rows]
