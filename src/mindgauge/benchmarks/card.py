@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from mindgauge.benchmarks.public_card import PublicCard
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds
@@ -39,6 +40,8 @@ SHARED = Path(__file__).parents[1] / "raters" / "prompts"
 USUAL = ("ask", "judge", "judge.split")
 """The kinds that only a rubric without any prompts of its own takes from there."""
 METHODS = ("judge.general", "judge.chain")
+_JOINED = {"benchmarkcard", "published"}
+"""Tables to which a member of a family adds."""
 
 
 class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,6 +119,10 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     judging: Sent | None = None
     """What is sent to a judge of replies."""
     data: tuple[DataFile, ...] = ()
+    benchmarkcard: PublicCard = PublicCard()
+    """What a card of the public schema says beyond all that, by its fields; see `commands.list`."""
+    published: dict[str, tuple[str, ...]] = {}
+    """Field of that card → the tables of `published.toml` whose numbers belong there."""
 
     @classmethod
     def of(cls, folder: Path) -> BenchmarkCard:
@@ -127,7 +134,8 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         content: dict[str, Any] = {}
         for path in (folder.parent / "card.toml", folder / "card.toml"):
             if path.is_file():
-                content |= _settings(path)
+                read = _settings(path)
+                content |= read | {key: content[key] | read[key] for key in _JOINED & content.keys() & read.keys()}
         try:
             return msgspec.convert(content, cls)
         except msgspec.ValidationError as error:

@@ -44,6 +44,7 @@ PROTOCOL = "category"
 PLACEHOLDER = "Placeholder:"
 """How the text of a criterion begins that nobody has written yet."""
 _SAID_OF_NOTHING = "Its author does not say what it does not measure (does_not_measure in card.toml)."
+NO_LICENCE = "not said"
 _MOST_SLICES = 12
 _NAME = re.compile(r"[^\W_][\w-]*")
 _LINE = re.compile(r"at line (\d+)")
@@ -195,13 +196,14 @@ def _filled(card: BenchmarkCard, rubric: Rubric) -> BenchmarkCard:
     """Say of what a card leaves out what is known of it."""
     names = ", ".join(criterion.name for criterion in rubric.criteria)
     languages = {language for criterion in rubric.criteria for language in criterion.text}
-    unsaid, placeholder = card.does_not_measure or _SAID_OF_NOTHING, _placeholder(rubric)
+    unsaid = card.does_not_measure or card.benchmarkcard.limitations or _SAID_OF_NOTHING
+    placeholder = _placeholder(rubric)
     return msgspec.structs.replace(
         card,
         measures=card.measures or f"{card.title}, by the rubric {rubric.name}: {names}.",
         does_not_measure=f"Anything yet: {placeholder}. {unsaid}" if placeholder else unsaid,
         languages=card.languages or tuple(sorted(languages)),
-        licence=card.licence or "not said",
+        licence=card.licence or NO_LICENCE,
     )
 
 

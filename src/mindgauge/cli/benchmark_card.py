@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge import benchmarks
 from mindgauge.cli import answer, render
+from mindgauge.commands.list import how
 from mindgauge.records.english import words
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, plural
@@ -41,7 +42,7 @@ def show(entry: BenchmarkListing, *, full: bool) -> None:
     _field("By", source)
     _field("Measures", card.measures)
     _field("Does not measure", card.does_not_measure)
-    _field("How", _how(benchmark, entry))
+    _field("How", how(benchmark, entry))
     _field("Samples", _samples(entry))
     _field("Who wrote and checked them", card.own_samples_by or "that is not recorded")
     for line in entry.trial:
@@ -71,15 +72,6 @@ def _wrapped(text: str, indent: str = "") -> None:
         text, min(width, 100), initial_indent=indent, subsequent_indent=indent + _INDENT, break_on_hyphens=False
     ):
         print(line)
-
-
-def _how(benchmark: Benchmark, entry: BenchmarkListing) -> str:
-    if benchmark.closed:
-        about = "about the last reply of a dialogue" if benchmark.about_reply else "about what a person says"
-        return f"a closed question {about}, which the model under test answers itself; no judge is needed"
-    if benchmark.persons is not None:
-        return f"the model talks with {plural(entry.personas, 'persona')}, in fixed words or played by a model (--client); judges rate turns and whole dialogues"
-    return "the model under test replies once; a judge rates each reply"
 
 
 def _samples(entry: BenchmarkListing) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,15 +22,31 @@ def list_(
     names: Annotated[
         list[str], typer.Argument(help="Benchmarks, families, or folders of your own; all if none is named.")
     ] = [],  # noqa: B006
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="benchmarkcard: write each benchmark's card in the public schema BenchmarkCards, as JSON and Markdown."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="With --to: the folder to write; benchmarkcards if not given.")
+    ] = None,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """List the benchmarks, a line each; with a name, its card: what it measures and does not, data, levels, a sample."""
     from mindgauge.commands.list import list as function
 
-    result = function(names)
+    result = function(names, to=to, out=out)
     if json:
         render.as_json(result)
+        return
+    if result.written:
+        for name, reason in result.broken.items():
+            print(f"Note: {name} has no card, since it cannot be loaded: {reason}")
+        print(f"{plural(len(result.benchmarks), 'benchmark card')}, each as JSON and Markdown:")
+        for file in result.written:
+            print(f"  {file}")
         return
     if names and (full or len(result.benchmarks) == 1):
         from mindgauge.cli import benchmark_card

@@ -12,7 +12,10 @@ def new(
     folder: Annotated[Path, typer.Argument(help="The folder to write: new, or empty.")],
     from_: Annotated[
         Path | None,
-        typer.Option("--from", help="A table of messages, one a row, copied as it is; two examples if not given."),
+        typer.Option(
+            "--from",
+            help="A table of messages, one a row, copied as it is, or a benchmark card of the public schema (card.json); two example messages if not given.",
+        ),
     ] = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     rubric: Annotated[Path | None, typer.Option(help="A rubric file, in the place of placeholders.")] = None,

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import tomli_w
 
-from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, rubric_defaults
+from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, public_card, rubric_defaults
 from mindgauge.commands.annotate.new import made_whole
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
@@ -22,6 +23,7 @@ from mindgauge.records.rubric import Rubric
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mindgauge.benchmarks.public_card import PublicCard
     from mindgauge.records.files.input_table import InputTable
 
 PROMPTS = "prompts"
@@ -97,7 +99,8 @@ def new(
 
     Args:
         folder: to write; it must not exist, or be empty. Its name becomes the benchmark's.
-        items: a table of messages, which is copied as it is; two examples if not given.
+        items: a table of messages, which is copied as it is, or a benchmark card of the public schema BenchmarkCards, a
+            `.json` file, whose fields are written into `card.toml`; with a card or nothing, two example messages.
         columns: our name → the table's column, as far as it is not `user`, `messages`, `target` and the like, see `mapping`.
         rubric: a rubric file in the place of the placeholders.
         extras: `prompts` to write the usual prompts out, so that they can be changed.
@@ -114,9 +117,14 @@ def new(
         raise UsageError("--map says how a table is read; name the table with --from")
     if rubric is not None:
         Rubric.load(Path(rubric))
-    table = _items(items, dict(columns or {})) if items is not None else None
+    public = _public(items)
+    if public is not None and columns:
+        raise UsageError("--map says how a table is read; a benchmark card has no columns")
+    table = _items(items, dict(columns or {})) if items is not None and public is None else None
     with made_whole(path, "change what is here") as draft:
         _write(draft, path, table, Path(rubric) if rubric is not None else None)
+        if public is not None:
+            _fill_in(draft / own_folder.CARD, public[0])
         try:
             benchmark = Benchmark.from_folder(draft, name=path.resolve().name)
         except FaultsError as error:
@@ -125,11 +133,41 @@ def new(
             _write_prompts(draft, benchmark)
         _write_page(draft, path, benchmark, table.name if table else "samples.csv")
         written = tuple(sorted(file.name for file in draft.iterdir()))
-    notes = [*(table.notes if table is not None else []), *benchmark.own_notes]
+    notes = [*(table.notes if table is not None else public[1] if public is not None else []), *benchmark.own_notes]
     return NewBenchmark(
         str(folder), benchmark.closed, len(benchmark.own_samples()), tuple(c.name for c in benchmark.rubric.criteria),
         bool(benchmark.remarks), written, table.columns if table is not None else {}, tuple(notes),
     )  # fmt: skip
+
+
+# -- a card --------------------------------------------------------------------------------------------------------------
+
+
+def _public(source: str | Path | None) -> tuple[PublicCard, list[str]] | None:
+    """Read a benchmark card of the public schema, with notes; None where the file is none.
+
+    Raises:
+        DataError: it is broken.
+    """
+    path = files.at(Path(source)) if source is not None else None
+    content = public_card.content(path) if path is not None else None
+    if path is None or content is None:
+        return None
+    card, unread = public_card.read(path, content)
+    notes = ["the card has no messages, so samples.csv has two examples; put your own in their place"]
+    return card, notes + ([f"not kept of the card: {', '.join(unread)}"] if unread else [])
+
+
+def _fill_in(path: Path, card: PublicCard) -> None:
+    """Write what a card says into our own, each key in the place of the line that explains it."""
+    settings = public_card.as_settings(card)
+    rest = settings.pop("benchmarkcard")
+    lines = path.read_text("utf-8").splitlines()
+    for key, value in settings.items():
+        place = next(n for n, line in enumerate(lines) if line.startswith((f"{key} = ", f"# {key} = ")))
+        lines[place] = tomli_w.dumps({key: value}).strip()
+    lines += ["", "# What else the card said, by the names of the public schema; mindgauge list FOLDER --to benchmarkcard writes it again."]  # fmt: skip
+    _put(path, "\n".join(lines) + "\n" + tomli_w.dumps({"benchmarkcard": rest}))
 
 
 # -- the table -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mindgauge.records.records import Value
 
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
-_LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
+LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
 
 
 def words(label: Value | str) -> str:
@@ -23,7 +23,7 @@ def words(label: Value | str) -> str:
         return text.replace("_", " ")
     if tag in {"category", "label"}:
         return value.replace("_", " ")
-    return f"{tag.replace('_', ' ')}: {_LANGUAGES.get(value, value).replace('_', ' ')}"
+    return f"{tag.replace('_', ' ')}: {LANGUAGES.get(value, value).replace('_', ' ')}"
 
 
 def named(items: Sequence[str], joined: str = "and", limit: int = 3) -> str:
