@@ -85,7 +85,7 @@ def read(
                 ratings.setdefault(benchmark.name, []).append(rows)
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
     if by and not any(len(rows) for parts in ratings.values() for rows in parts):
-        raise UsageError(f"--by {by}: no rated sample of these runs has that tag; their tags are {named_in(sorted(known), limit=20)}")  # fmt: skip
+        raise UsageError(f"--by {by}: no rated sample has that tag; their tags are {named_in(sorted(known), limit=20)}")  # fmt: skip
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
