@@ -87,6 +87,6 @@ def missing(found: set[str], run: str, members: Sequence[Benchmark]) -> dict[str
         over_refusal_rate.name: f"No verdict says which benign requests were refused: {rate.format(REQUESTS)} adds it."
         if REQUESTS in names
         else f"No benign request was put: “mindgauge run {REQUESTS} --where method=benign --model MODEL --judge JUDGE” puts 30.",
-        STOCK_SHARE.name: f"Stock replies show where a model answers in {stock.MANY} conversations or more: raise --limit.",
+        STOCK_SHARE.name: f"Stock replies are found only where a model answers in {stock.MANY} conversations or more: raise --limit.",
     }
     return {name: line for name, line in lines.items() if name not in found}

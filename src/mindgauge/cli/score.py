@@ -94,8 +94,8 @@ def _responsible(run: OpenRun) -> None:
     shares = responsible.table([run], systems([run]))
     if shares is not None:
         answer.sheet(shares)
-        for line in responsible.unmeasured([run]):
-            render.sentence(line)
+    for line in responsible.unmeasured([run]):
+        render.sentence(line)
 
 
 def _differing(run: OpenRun, *, full: bool) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _WHAT = dict(zip(KINDS, ("unsafe replies", "refused benign requests", "stock replies"), strict=True))
 _NOTE = (
-    "Read a model's shares together. A model that refuses everything, or gives one stock reply, has few unsafe replies and helps nobody. "
-    "The shares are not added up. Missing verdicts are in no share."
+    "Read a model's shares together. A model that refuses everything, or gives one stock reply, has few unsafe replies and gives no help. "
+    "The shares are not added up. A missing verdict is in n and in no share."
 )
 
 
@@ -45,4 +45,4 @@ def table(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | N
 def unmeasured(runs: Sequence[OpenRun]) -> list[str]:
     """Say which of the shares no run has, and which command adds each."""
     lines = [run.scores.unmeasured for run in runs if run.scores.unmeasured or run.scores.responsible]
-    return [next(filter(None, (of_run.get(name, "") for of_run in lines))) for name in KINDS if lines and all(name in of_run for of_run in lines)]  # fmt: skip
+    return [lines[0][name] for name in KINDS if lines and all(name in of_run for of_run in lines)]
