@@ -92,7 +92,7 @@ def compare(
     frame.forget()
     named = systems.named((key for part in rated for key in part.keys), folders)
     if by:
-        whose = {key: part.rows[systems.WHOSE].first() for part in rated for key in part.keys}
+        whose = {key: str(part.rows[systems.WHOSE].first()) for part in rated for key in part.keys}
         named = {
             key: msgspec.structs.replace(
                 system, model=whose[key], part=system.model.removeprefix(f"{whose[key]}{systems.PART}")
