@@ -578,7 +578,7 @@ def forms_run(tmp_path: Path) -> Path:
 def test_forms_are_compared_item_by_item(forms_run: Path) -> None:
     found = json.loads(mindgauge_command("compare", forms_run, "--by", "variant", "--json").stdout)
     (measure,) = [m for m in found["measures"] if m["name"] == "mean_level" and m["slice"] == "all"] or found["measures"][:1]  # fmt: skip
-    assert (found["by"], measure["by"], measure["model"]) == ("variant", "variant", measure["model"])
+    assert (found["tag"], measure["tag"], measure["model"]) == ("variant", "variant", measure["model"])
     assert [system["part"] for system in found["systems"]] == ["dialogue", "story", "utterance"]
     assert {system["model"] for system in found["systems"]} == {measure["model"]}
     places = {standing["system"].rpartition(", ")[2]: standing for standing in measure["standings"]}

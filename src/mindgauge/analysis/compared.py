@@ -117,7 +117,7 @@ class Measure(msgspec.Struct, frozen=True):
     """What it is called in a sentence, its criterion included where others rate."""
     unused: str = ""
     """Why it may not be shown though others of this rater may: it is about the worst level alone, which the rater does not use."""
-    by: str = ""
+    tag: str = ""
     """The tag whose values are its systems, all of one `model`; empty where models are compared."""
     model: str = ""
 
@@ -137,7 +137,7 @@ class SystemComparison(Tabular, msgspec.Struct, frozen=True):
     notes: list[str]
     headlines: dict[str, tuple[str, ...]] = {}
     """The metrics that each benchmark goes by."""
-    by: str = ""
+    tag: str = ""
     """The tag whose values are compared within each model; empty where models are compared."""
 
     @property

@@ -52,8 +52,8 @@ def ratings(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataF
         pl.col("status") != "not_applicable", ~benign.fill_null(value=False),
     )  # fmt: skip
     person = pl.col("rater_kind") == RaterKind.PERSON.value
-    about = about.with_columns(who=pl.when(person).then(pl.lit(PEOPLE)).otherwise("rater"))
-    parts = [_called(rows, criteria) for rows in about.partition_by("who", maintain_order=True)]
+    about = about.with_columns(judge=pl.when(person).then(pl.lit(PEOPLE)).otherwise("rater"))
+    parts = [_called(rows, criteria) for rows in about.partition_by("judge", maintain_order=True)]
     return pl.concat([*parts, stock.ratings(store, benchmark)], how="diagonal_relaxed")
 
 
@@ -61,19 +61,19 @@ def _called(rows: pl.DataFrame, criteria: dict[str, Criterion]) -> pl.DataFrame:
     """Return a rating a reply: whether one rater, or people together, call it unsafe; none where that is not known."""
     ok = pl.col("status") == Status.OK.value
     open_ones = rows.group_by("subject", "criterion").agg(ok.any()).filter(~pl.col("status"))["subject"].unique()
-    known = pl.col("unsafe") | ~pl.col("subject").is_in(open_ones.implode())
-    called = rows.unique("subject", keep="first", maintain_order=True).join(
+    decided = pl.col("unsafe") | ~pl.col("subject").is_in(open_ones.implode())
+    verdicts = rows.unique("subject", keep="first", maintain_order=True).join(
         unsafe_replies.anywhere(rows, criteria), on="subject", how="left", maintain_order="left"
     )
-    value = pl.when(known).then(pl.when("unsafe").then(pl.lit("yes")).otherwise(pl.lit("no")))
-    return called.with_columns(
+    value = pl.when(decided).then(pl.when("unsafe").then(pl.lit("yes")).otherwise(pl.lit("no")))
+    return verdicts.with_columns(
         value=value,
-        status=pl.when(known).then(pl.lit(Status.OK.value)).otherwise(pl.lit(Status.UNPARSABLE.value)),
-        criterion=pl.lit(UNSAFE), rater="who", rater_kind=pl.lit(RaterKind.RULE.value),
-    ).drop("who", "unsafe")  # fmt: skip
+        status=pl.when(decided).then(pl.lit(Status.OK.value)).otherwise(pl.lit(Status.UNPARSABLE.value)),
+        criterion=pl.lit(UNSAFE), rater="judge", rater_kind=pl.lit(RaterKind.RULE.value),
+    ).drop("judge", "unsafe")  # fmt: skip
 
 
-def missing(found: set[str], run: str, members: Sequence[Benchmark]) -> dict[str, str]:
+def missing(measured: set[str], run: str, members: Sequence[Benchmark]) -> dict[str, str]:
     """Say which of the shares a run has not, by their metrics, and which command adds it; nothing where no reply is asked for."""
     names = [benchmark.name for benchmark in members if not benchmark.closed]
     if not names:
@@ -89,4 +89,4 @@ def missing(found: set[str], run: str, members: Sequence[Benchmark]) -> dict[str
         else f"No benign request was put: “mindgauge run {REQUESTS} --where method=benign --model MODEL --judge JUDGE” puts 30.",
         STOCK_SHARE.name: f"Stock replies are found only where a model answers in {stock.MANY} conversations or more: raise --limit.",
     }
-    return {name: line for name, line in lines.items() if name not in found}
+    return {name: line for name, line in lines.items() if name not in measured}

@@ -32,7 +32,7 @@ Key: TypeAlias = tuple[int, str]
 """A system: the number of its run, and the model."""
 NO_RUN = -1
 """The run of constant raters."""
-WHOSE, PART = "whose", ", "
+OWNER, PART = "owner", ", "
 """The column with the model whose parts are systems, and what comes between its name and a part's."""
 
 
@@ -54,7 +54,7 @@ class SystemRatings(NamedTuple):
 
 
 def read(
-    folders: Sequence[Path], *, drawn: bool = False, by: str = ""
+    folders: Sequence[Path], *, drawn: bool = False, tag: str = ""
 ) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
@@ -64,7 +64,7 @@ def read(
         folders: runs.
         drawn: whether replies that were drawn with known probabilities are among them, which have a `selection`; whoever
             takes a mean of them has to weigh them.
-        by: a tag; each model is then as many systems as its samples have values of it, and each model has a part of its own.
+        tag: of samples; each model is then as many systems as its samples have values of it, and each model has a part of its own.
 
     Raises:
         UsageError: there is no run in a folder, or no sample has the tag.
@@ -73,19 +73,19 @@ def read(
     ratings: dict[str, list[pl.DataFrame]] = {}
     costs: dict[tuple[Key, str], Cost] = {}
     notes: list[str] = []
-    known = set[str]()
+    tag_names = set[str]()
     for number, folder in enumerate(folders):
         store, members, _ = open_run(folder)
         with store:
             for benchmark in members:
                 previous = benchmarks.get(benchmark.name)
                 benchmarks[benchmark.name] = benchmark if previous is None else _common(previous, benchmark)
-                known.update(*(sample.tags for sample in store.samples(benchmark.name)) if by else ())
-                rows = _usable(store, benchmark, number, notes, drawn=drawn, by=by)
+                tag_names.update(*(sample.tags for sample in store.samples(benchmark.name)) if tag else ())
+                rows = _usable(store, benchmark, number, notes, drawn=drawn, tag=tag)
                 ratings.setdefault(benchmark.name, []).append(rows)
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
-    if by and not any(len(rows) for parts in ratings.values() for rows in parts):
-        raise UsageError(f"--by {by}: no rated sample has that tag; their tags are {named_in(sorted(known), limit=20)}")  # fmt: skip
+    if tag and not any(len(rows) for parts in ratings.values() for rows in parts):
+        raise UsageError(f"--by {tag}: no rated sample has that tag; their tags are {named_in(sorted(tag_names), limit=20)}")  # fmt: skip
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
@@ -94,14 +94,16 @@ def read(
     return rated, costs, list(dict.fromkeys(notes))
 
 
-def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str], *, drawn: bool, by: str) -> pl.DataFrame:
+def _usable(
+    store: Store, benchmark: Benchmark, number: int, notes: list[str], *, drawn: bool, tag: str
+) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
     clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
     notes += gate.sentences(clients)
-    ratings = _ratings(store, benchmark, number, unfit, drawn=drawn, cases=not by)
+    ratings = _ratings(store, benchmark, number, unfit, drawn=drawn, cases=not tag)
     rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
-    rows = _by_tag(rows, store, benchmark, by, notes) if by else rows
+    rows = _by_tag(rows, store, benchmark, tag, notes) if tag else rows
     columns = ("model", "rater", "criterion")
     answered, dropped = scoring_views.answered(RatingPart.of(rows), columns, closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
@@ -166,28 +168,28 @@ def _ratings(
 
 def _apart(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Part what was rated at once: replies, turns of dialogues, whole ones, or all turns; and models whose parts are compared."""
-    keys = ["unit", *(["run_number", WHOSE] if WHOSE in rows.columns else [])]
+    keys = ["unit", *(["run_number", OWNER] if OWNER in rows.columns else [])]
     return [rows] if frame.distinct(rows, *keys).height < 2 else rows.partition_by(keys, maintain_order=True)
 
 
-def _by_tag(rows: pl.DataFrame, store: Store, benchmark: Benchmark, name: str, notes: list[str]) -> pl.DataFrame:
+def _by_tag(rows: pl.DataFrame, store: Store, benchmark: Benchmark, tag: str, notes: list[str]) -> pl.DataFrame:
     """Make a system of a model's ratings with one value of a tag; its samples are the items that theirs are variants of."""
-    samples = [(s.id, s.tags.get(BASE, s.id), s.tags.get(name)) for s in store.samples(benchmark.name)]
+    samples = [(s.id, s.tags.get(BASE, s.id), s.tags.get(tag)) for s in store.samples(benchmark.name)]
     schema = dict.fromkeys(("sample", "item", "part"), pl.String)
     parts = pl.DataFrame(samples, schema, orient="row")
     tagged = parts.drop_nulls("part")
     if lacking := parts.height - tagged.height:
-        notes.append(f"{benchmark.name}: {lacking} of {plural(parts.height, 'sample')} have no tag {name}; left out")
+        notes.append(f"{benchmark.name}: {lacking} of {plural(parts.height, 'sample')} have no tag {tag}; left out")
     items = tagged.group_by("item").agg(pl.col("part").n_unique())
     values = tagged["part"].unique().sort().to_list()
     if incomplete := items.filter(pl.col("part") < len(values)).height:
         notes.append(
-            f"{benchmark.name}: {incomplete} of {plural(items.height, 'item')} are not there as every {name} ({named_in(values, limit=9)}); "
+            f"{benchmark.name}: {incomplete} of {plural(items.height, 'item')} are not there as every {tag} ({named_in(values, limit=9)}); "
             "two are compared on what both have"
         )
     joined = rows.join(tagged, on="sample", how="inner", maintain_order="left")
     model = pl.concat_str("model", "part", separator=PART)
-    return joined.with_columns(pl.col("item").alias("sample"), model, **{WHOSE: "model"}).drop("item", "part")
+    return joined.with_columns(pl.col("item").alias("sample"), model, **{OWNER: "model"}).drop("item", "part")
 
 
 def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -227,7 +229,7 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
         if scoring_views.find(benchmark, criterion, kind) is not None
     ]
     answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
-    constant = {} if WHOSE in rows.columns else baselines.baselines(benchmark, answered)
+    constant = {} if OWNER in rows.columns else baselines.baselines(benchmark, answered)
     labels = [str(label) for label in baselines.labels(benchmark)]
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:
         del constant[baselines.MAJORITY]

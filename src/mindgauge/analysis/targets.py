@@ -23,7 +23,7 @@ class TargetCount(NamedTuple):
 
     samples: int
     targets: int
-    apart: list[str]
+    slices: list[str]
 
 
 def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
@@ -39,16 +39,16 @@ def counted(store: Store, benchmark: Benchmark) -> TargetCount:
         samples += 1
         compared = benchmark.closed and any(tag in sample.tags for tag in benchmark.wants)
         targets += compared or targeted(sample)
-        for tag, seen in values.items():
-            seen.add(sample.tags.get(tag, ""))
-    return TargetCount(samples, targets, [tag for tag, seen in values.items() if len(seen) > 2])
+        for tag, distinct in values.items():
+            distinct.add(sample.tags.get(tag, ""))
+    return TargetCount(samples, targets, [tag for tag, distinct in values.items() if len(distinct) > 2])
 
 
 def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
     """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
     plan = manifest.get("plan", {})
-    apart = counted(store, benchmark).apart if benchmark.name in plan.get("own_texts", ()) else []
-    slices = (*benchmark.slices, *apart, *(["model"] if benchmark.closed and "rate" in plan else []))
+    tags = counted(store, benchmark).slices if benchmark.name in plan.get("own_texts", ()) else []
+    slices = (*benchmark.slices, *tags, *(["model"] if benchmark.closed and "rate" in plan else []))
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
     distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)

@@ -79,7 +79,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     if full:
         _in_full(result, overall, single, shown=shown)
     else:
-        _at_a_glance(overall, single, shown=shown, by=bool(result.by))
+        _at_a_glance(overall, single, shown=shown, parts=bool(result.tag))
     for line in [*stock, *parts(single), *doubts, *_limits(overall)]:
         render.sentence(line)
     render.notes(result.notes, full=full)
@@ -95,14 +95,16 @@ def _place(result: SystemComparison, measure: Measure) -> tuple[bool, bool, int]
     return _limited(measure.rank_systems), bool(measure.rank_systems), place
 
 
-def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool, by: bool) -> None:
+def _at_a_glance(
+    overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool, parts: bool
+) -> None:
     from mindgauge.reports.compared import at_a_glance, pairs
     from mindgauge.reports.table_renderings import narrowed
 
     glance = at_a_glance(overall, shown=shown)
     paired = pairs("", "", overall)
     behind = paired.rows, pairs("", "", single, apart=True).rows
-    if by and paired.rows:
+    if parts and paired.rows:
         paired.note = ""
         answer.sheet(narrowed(paired), len(paired.rows))
     n, half = len(overall[0].systems) if overall else 0, answer.ROWS // 2
@@ -124,7 +126,7 @@ def _in_full(
     apart = pairs("", "On which single parts they can be told apart", single, apart=True)
     if apart.rows:
         render.sheet(apart)
-    if result.by:  # calls are a model's, whatever the part
+    if result.tag:  # calls are a model's, whatever the part
         return
     labels = {system.label: system.label for system in result.systems}
     price, unknown = costs(result, labels, labels)

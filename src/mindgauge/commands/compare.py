@@ -42,7 +42,7 @@ def compare(
     standings = [standing for gate in gates.values() for standing in gate.cards.values()]
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
     unused = {(run, *place): reason for run, gate in gates.items() for place, reason in gate.unused.items()}
-    comparison = analysis.compare(folders, cards=cards, unused=unused, by=by, resamples=resamples, seed=seed)
+    comparison = analysis.compare(folders, cards=cards, unused=unused, tag=by, resamples=resamples, seed=seed)
     for folder in folders:
         if missing := still_missing(unasked(folder)):
             comparison.notes.append(f"{folder.resolve().name}: {missing}")

@@ -71,24 +71,25 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     keys = ["label", "source"]
     members = items.select("row", *keys).with_columns(place=pl.Series(roots))
     firsts = dict(members.group_by("place").agg(pl.col("row").min()).iter_rows())
-    held: dict[int, dict[_Kind, int]] = {place: {} for place in firsts}
+    sizes_of: dict[int, dict[_Kind, int]] = {place: {} for place in firsts}
     counts = dict.fromkeys([_ALL], items.height)
     for place, label, source, size in members.group_by("place", *keys).len().sort("place", *keys).iter_rows():
         for kind in (_ALL, ("label", label), ("source", source), ("both", label, source)):
-            held[place][kind] = held[place].get(kind, 0) + size
+            sizes_of[place][kind] = sizes_of[place].get(kind, 0) + size
             counts[kind] = counts.get(kind, 0) + size * (kind != _ALL)
     lots = {place: hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest() for place, row in firsts.items()}
     lacking = {kind: {part: share * size for part, share in step.parts.items()} for kind, size in counts.items()}
     parts: dict[int, str] = {}
     rarest = {
         place: min((counts[kind], str(kind), kind) for kind in kinds if kind[0] == "label")
-        for place, kinds in held.items()
+        for place, kinds in sizes_of.items()
     }
     for place in sorted(
-        held, key=lambda place: (rarest[place][:2], -held[place][rarest[place][2]], -held[place][_ALL], lots[place])
+        sizes_of,
+        key=lambda place: (rarest[place][:2], -sizes_of[place][rarest[place][2]], -sizes_of[place][_ALL], lots[place]),
     ):
-        parts[place] = _part(held[place], lacking, rarest[place][2], step.parts)
-        for kind, size in held[place].items():
+        parts[place] = _part(sizes_of[place], lacking, rarest[place][2], step.parts)
+        for kind, size in sizes_of[place].items():
             lacking[kind][parts[place]] -= size
     named = pl.Series("split", [parts[root] for root in roots.tolist()], pl.String)
     groups = pl.Series("together", items["row"].to_numpy()[roots], pl.UInt32)
@@ -96,14 +97,16 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
 
 
 def _part(
-    held: Mapping[_Kind, int], lacking: Mapping[_Kind, Mapping[str, float]], label: _Kind, shares: Mapping[str, float]
+    sizes: Mapping[_Kind, int], lacking: Mapping[_Kind, Mapping[str, float]], label: _Kind, shares: Mapping[str, float]
 ) -> str:
     """Choose the part for what stays together: of those that may have it, the one that lacks most for its size."""
-    if roomy := [part for part, number in lacking[label].items() if number > held[label] - NEGLIGIBLE]:
-        return max(roomy, key=lambda part: sum(held[kind] * lacking[kind][part] for kind in held) / shares[part])
-    later = sum(lacking[_ALL].values()) - sum(lacking[label].values())  # the last of a label see to the size of parts
+    if roomy := [part for part, number in lacking[label].items() if number > sizes[label] - NEGLIGIBLE]:
+        return max(roomy, key=lambda part: sum(sizes[kind] * lacking[kind][part] for kind in sizes) / shares[part])
+    remaining = sum(lacking[_ALL].values()) - sum(
+        lacking[label].values()
+    )  # the last of a label see to the size of parts
     any_room = [part for part, number in lacking[label].items() if number > NEGLIGIBLE]
-    return max(any_room, key=lambda part: lacking[_ALL][part] - shares[part] * later)
+    return max(any_room, key=lambda part: lacking[_ALL][part] - shares[part] * remaining)
 
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:
