@@ -156,9 +156,9 @@ def furthest(rows: pl.DataFrame, parts: dict[str, float]) -> float:
     return max(abs(rows.filter(split=name).height - share * rows.height) for name, share in parts.items())
 
 
-def largest(rows: pl.DataFrame) -> int:
+def largest(rows: pl.DataFrame) -> float:
     """Return how many items the largest group holds."""
-    return max(rows.group_by("group").len()["len"].to_list())
+    return max(float(size) for _, size in rows.group_by("group").len().iter_rows())
 
 
 @pytest.mark.parametrize("seed", range(3))
