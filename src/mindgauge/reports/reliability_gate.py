@@ -80,11 +80,11 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
 
     def without_worst(self, score: Score) -> str:
         """Say why a score about the worst level alone may not be given; empty where it may, or is about more."""
+        parts: tuple[str, ...] = (score.criterion,)
         if score.name == UNSAFE_SHARE.name:
             parts = self.pooled.get((score.benchmark, score.criterion), ())
-            return next((r for part in parts if (r := self.unused.get((score.benchmark, part, score.rater)))), "")
-        names = self.at_worst.get((score.benchmark, score.criterion), ("", ()))[1]
-        return self.unused.get((score.benchmark, score.criterion, score.rater), "") if score.name in names else ""
+        about = (part for part in parts if score.name in self.at_worst.get((score.benchmark, part), ("", ()))[1])
+        return next((r for part in about if (r := self.unused.get((score.benchmark, part, score.rater)))), "")
 
     def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one; over several criteria, that with the gravest verdict."""
@@ -179,7 +179,10 @@ def _without_worst(
         if not (place in gate.cards and gate.cards[place].limited)
     }
     at_worst = {
-        (b.name, name): (frame.criteria(b)[name].worst_first[0], worst_level.metrics(b, name))
+        (b.name, name): (
+            frame.criteria(b)[name].worst_first[0],
+            worst_level.metrics(b, name) | ({UNSAFE_SHARE.name} if len(frame.criteria(b)[name].unsafe) == 1 else set()),
+        )
         for b in benchmarks
         for name in {criterion for benchmark, criterion, _ in unused if benchmark == b.name}
     }
