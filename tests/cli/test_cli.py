@@ -175,6 +175,8 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "broken",
         "headlines",
         "fidelity",
+        "responsible",
+        "unmeasured",
         "frames",
         "unfinished",
     }

@@ -98,9 +98,15 @@ def test_json_keeps_its_contract(
     code, out, err = invoke(monkeypatch, capsys, "compare", *two, "--json")
     found: dict[str, Any] = json.loads(out)
     assert (code, err) == (0, "")
-    assert found.keys() == {"runs", "systems", "measures", "costs", "notes", "headlines"}
+    assert found.keys() == {"runs", "systems", "measures", "costs", "notes", "headlines", "tag"}
     assert found["runs"] == [str(folder) for folder in two]
-    assert found["systems"][0] == {"label": "knowing", "run": str(two[0]), "model": "knowing", "baseline": False}
+    assert found["systems"][0] == {
+        "label": "knowing",
+        "run": str(two[0]),
+        "model": "knowing",
+        "baseline": False,
+        "part": "",
+    }
     measure = next(m for m in found["measures"] if m["name"] == "accuracy" and m["slice"] == "all")
     assert {key: measure[key] for key in ("benchmark", "criterion", "rater", "unit", "direction", "left_out")} == {
         "benchmark": CRISIS, "criterion": "crisis_type", "rater": "", "unit": "share", "direction": "higher", "left_out": 0,

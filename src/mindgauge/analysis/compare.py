@@ -67,27 +67,38 @@ def compare(
     cards: Cards | None = None,
     unused: Mapping[tuple[str, str, str, str], str] | None = None,
     wanted: Wanted | None = None,
+    tag: str = "",
     resamples: int = 2000,
     seed: int = 0,
 ) -> SystemComparison:
     """Compare every system of some runs with every other that answered the same samples, or had the same dialogues.
 
-    Single turns of dialogues, whole ones, and all turns taken together are compared each among themselves.
+    Single turns of dialogues, whole ones, and all turns taken together are compared each among themselves. With `tag`, each
+    model is compared with itself: on samples with one value of the tag, and on those with another that share a base.
 
     Args:
         folders: run directories.
         cards: of the judges in these runs.
         unused: run, benchmark, criterion and judge → why no figure about the worst level alone rests on this judge.
         wanted: says which measures are computed; all, if not given.
+        tag: of samples, whose values are compared within each model; models are compared, if not given.
         resamples: of conversations, and of signs; more are drawn where many pairs are compared.
         seed: of their generators.
 
     Raises:
         UsageError: there is no run in a folder, or nothing can be compared; the message says why.
     """
-    rated, costs, notes = systems.read(folders)
+    rated, costs, notes = systems.read(folders, tag=tag)
     frame.forget()
     named = systems.named((key for part in rated for key in part.keys), folders)
+    if tag:
+        owner = {key: str(part.rows[systems.OWNER].first()) for part in rated for key in part.keys}
+        named = {
+            key: msgspec.structs.replace(
+                system, model=owner[key], part=system.model.removeprefix(f"{owner[key]}{systems.PART}")
+            )
+            for key, system in named.items()
+        }
 
     def labels_of(part: systems.SystemRatings) -> Labels:
         return {key: named[key].label for key in part.keys}
@@ -110,7 +121,9 @@ def compare(
             licences = _licences(places, cards or {})
             of_block = _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
             reason = next((unused[place] for place in places if place in unused), "") if unused else ""
-            measures += _without_worst(of_block, part.benchmark, block.criterion, reason) if reason else of_block
+            of_block = _without_worst(of_block, part.benchmark, block.criterion, reason) if reason else of_block
+            model = named[part.keys[0]].model if tag else ""
+            measures += [msgspec.structs.replace(measure, tag=tag, model=model) for measure in of_block]
     if all(measure.rater == stock.RATER for measure in measures):
         raise UsageError(
             ": ".join(["nothing to compare", *filter(None, ["; ".join(note.removesuffix(".") for note in notes)])])
@@ -128,6 +141,7 @@ def compare(
         ],
         notes,
         {part.benchmark.name: part.benchmark.headline for part in rated},
+        tag,
     )
 
 
@@ -143,7 +157,11 @@ def _together(rated: systems.SystemRatings, labels: Labels, notes: list[str]) ->
         )
         notes.append(f"{name}: {alone}")
         return rated._replace(rows=rows.clear())
-    targets = frame.distinct(rows, "sample", "criterion", "target").group_by("sample", "criterion").len()
+    variants = (
+        [systems.OWNER, "model"] if systems.OWNER in rows.columns else []
+    )  # of one item, each with its own target
+    targets = frame.distinct(rows, "sample", "criterion", "target", *variants)
+    targets = targets.group_by("sample", "criterion", *variants).len()
     differing = targets.filter(pl.col("len") > 1)["sample"].unique()
     if len(differing):
         notes.append(f"{name}: {len(differing)} samples have different targets in different runs; left out")

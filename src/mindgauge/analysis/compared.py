@@ -25,6 +25,8 @@ class ComparedSystem(msgspec.Struct, frozen=True):
     run: str
     model: str
     baseline: bool = False
+    part: str = ""
+    """The value of a tag by which the model's replies are parted, where parts of one model are compared."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -115,6 +117,9 @@ class Measure(msgspec.Struct, frozen=True):
     """What it is called in a sentence, its criterion included where others rate."""
     unused: str = ""
     """Why it may not be shown though others of this rater may: it is about the worst level alone, which the rater does not use."""
+    tag: str = ""
+    """The tag whose values are its systems, all of one `model`; empty where models are compared."""
+    model: str = ""
 
     @property
     def part(self) -> bool:
@@ -132,6 +137,8 @@ class SystemComparison(Tabular, msgspec.Struct, frozen=True):
     notes: list[str]
     headlines: dict[str, tuple[str, ...]] = {}
     """The metrics that each benchmark goes by."""
+    tag: str = ""
+    """The tag whose values are compared within each model; empty where models are compared."""
 
     @property
     def table(self) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from mindgauge.analysis import (
     pooled,
     readers,
     reply_remarks,
+    responsible,
     scoring_views,
     stock,
     targets,
@@ -178,6 +179,10 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """What the command that made the run has not asked for yet, by benchmark, as where it was stopped: it is in no figure."""
     fidelity: list[Fidelity] = []
     """Whether the models that play persons are fit for it, target by target; where not, its metrics are `void` and empty."""
+    responsible: list[Score] = []
+    """What share of each model's replies is unsafe, refuses a benign request, or is stock, as each rater has it."""
+    unmeasured: dict[str, str] = {}
+    """Which of these shares the run does not have, by metric, and which command adds it."""
 
     @property
     def still_missing(self) -> str:
@@ -310,6 +315,21 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 _scores(_with_stock(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients
             )
         ]
+        side_by_side = [
+            m
+            for b in members
+            if not b.closed
+            for m in _voided(
+                _scores(responsible.ratings(rated[b.name], store, b), b, recognised, resamples, seed),
+                [
+                    msgspec.structs.replace(entry, criterion=scoring_views.UNSAFE)
+                    for entry in unfit
+                    if entry.benchmark == b.name and entry.criterion in responsible.unsafe_criteria(b)
+                ],
+                clients,
+            )
+        ]
+        side_by_side = [m for m in (*side_by_side, *figures) if m.name in responsible.KINDS and m.slice == "all"]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:
@@ -354,6 +374,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 for entry in drawn_part.estimates(b, shown[b.name], loaded=bool(manifest["plan"].get("loaded")))
             ],
             fidelity=clients,
+            responsible=[*dict.fromkeys(side_by_side)],
+            unmeasured=responsible.missing({m.name for m in side_by_side}, str(folder), members),
         )
 
 

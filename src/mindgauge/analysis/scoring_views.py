@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 
 STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock replies")
+UNSAFE = "unsafe"
+"""The name under which all criteria with unsafe levels are put together."""
+UNSAFE_SHARE = share("share_unsafe", "yes", better="lower", title="the share of unsafe replies")
+_OF_RULES = {stock.CRITERION: (STOCK_SHARE,), UNSAFE: (UNSAFE_SHARE,)}
 
 
 class ScoringQuestion(msgspec.Struct, frozen=True):
@@ -40,8 +44,7 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
-        metrics = (STOCK_SHARE,) if name == stock.CRITERION else (share_of("yes"), *STATUS_RATES)
-        return ScoringQuestion(benchmark, yes_or_no(name), metrics)
+        return ScoringQuestion(benchmark, yes_or_no(name), _OF_RULES.get(name, (share_of("yes"), *STATUS_RATES)))
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
         pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)

@@ -13,8 +13,11 @@ from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
-from mindgauge.records import RaterKind, digest
+from mindgauge.records import BASE, RaterKind, digest
 from mindgauge.records.drawn import KNOWN
+from mindgauge.records.english import named as named_in
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import plural
 from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ Key: TypeAlias = tuple[int, str]
 """A system: the number of its run, and the model."""
 NO_RUN = -1
 """The run of constant raters."""
+OWNER, PART = "owner", ", "
+"""The column with the model whose parts are systems, and what comes between its name and a part's."""
 
 
 class SystemRatings(NamedTuple):
@@ -49,7 +54,7 @@ class SystemRatings(NamedTuple):
 
 
 def read(
-    folders: Sequence[Path], *, drawn: bool = False
+    folders: Sequence[Path], *, drawn: bool = False, tag: str = ""
 ) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
@@ -59,37 +64,46 @@ def read(
         folders: runs.
         drawn: whether replies that were drawn with known probabilities are among them, which have a `selection`; whoever
             takes a mean of them has to weigh them.
+        tag: of samples; each model is then as many systems as its samples have values of it, and each model has a part of its own.
 
     Raises:
-        UsageError: there is no run in a folder.
+        UsageError: there is no run in a folder, or no sample has the tag.
     """
     benchmarks: dict[str, Benchmark] = {}
     ratings: dict[str, list[pl.DataFrame]] = {}
     costs: dict[tuple[Key, str], Cost] = {}
     notes: list[str] = []
+    tag_names = set[str]()
     for number, folder in enumerate(folders):
         store, members, _ = open_run(folder)
         with store:
             for benchmark in members:
                 previous = benchmarks.get(benchmark.name)
                 benchmarks[benchmark.name] = benchmark if previous is None else _common(previous, benchmark)
-                ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes, drawn=drawn))
+                tag_names.update(*(sample.tags for sample in store.samples(benchmark.name)) if tag else ())
+                rows = _usable(store, benchmark, number, notes, drawn=drawn, tag=tag)
+                ratings.setdefault(benchmark.name, []).append(rows)
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
+    if tag and not any(len(rows) for parts in ratings.values() for rows in parts):
+        raise UsageError(f"--by {tag}: no rated sample has that tag; their tags are {named_in(sorted(tag_names), limit=20)}")  # fmt: skip
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
-        for rows in _by_unit(stock.mentioned(pl.concat(parts, how="diagonal")))
+        for rows in _apart(stock.mentioned(pl.concat(parts, how="diagonal")))
     ]
     return rated, costs, list(dict.fromkeys(notes))
 
 
-def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str], *, drawn: bool) -> pl.DataFrame:
+def _usable(
+    store: Store, benchmark: Benchmark, number: int, notes: list[str], *, drawn: bool, tag: str
+) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
     clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
     notes += gate.sentences(clients)
-    ratings = _ratings(store, benchmark, number, unfit, drawn=drawn)
+    ratings = _ratings(store, benchmark, number, unfit, drawn=drawn, cases=not tag)
     rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
+    rows = _by_tag(rows, store, benchmark, tag, notes) if tag else rows
     columns = ("model", "rater", "criterion")
     answered, dropped = scoring_views.answered(RatingPart.of(rows), columns, closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
@@ -134,11 +148,12 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, ComparedSys
 
 
 def _ratings(
-    store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit], *, drawn: bool
+    store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit], *, drawn: bool, cases: bool
 ) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
     rated = pl.concat([frame.ratings(store, benchmark), stock.ratings(store, benchmark)], how="diagonal_relaxed")
-    rows = _by_case(readers.tagged(rated, store, benchmark, unfit), store, benchmark)
+    rows = readers.tagged(rated, store, benchmark, unfit)
+    rows = _by_case(rows, store, benchmark) if cases else rows
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
     together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
     if len(together) < len(used):
@@ -151,9 +166,30 @@ def _ratings(
     return rows.drop("protocol", "dialogue", "turns").with_columns(run_number=pl.lit(number))
 
 
-def _by_unit(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """Part what was rated at once: replies, turns of dialogues, whole ones, or all turns taken together."""
-    return [rows] if rows["unit"].n_unique() < 2 else rows.partition_by("unit", maintain_order=True)
+def _apart(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Part what was rated at once: replies, turns of dialogues, whole ones, or all turns; and models whose parts are compared."""
+    keys = ["unit", *(["run_number", OWNER] if OWNER in rows.columns else [])]
+    return [rows] if frame.distinct(rows, *keys).height < 2 else rows.partition_by(keys, maintain_order=True)
+
+
+def _by_tag(rows: pl.DataFrame, store: Store, benchmark: Benchmark, tag: str, notes: list[str]) -> pl.DataFrame:
+    """Make a system of a model's ratings with one value of a tag; its samples are the items that theirs are variants of."""
+    samples = [(s.id, s.tags.get(BASE, s.id), s.tags.get(tag)) for s in store.samples(benchmark.name)]
+    schema = dict.fromkeys(("sample", "item", "part"), pl.String)
+    parts = pl.DataFrame(samples, schema, orient="row")
+    tagged = parts.drop_nulls("part")
+    if lacking := parts.height - tagged.height:
+        notes.append(f"{benchmark.name}: {lacking} of {plural(parts.height, 'sample')} have no tag {tag}; left out")
+    items = tagged.group_by("item").agg(pl.col("part").n_unique())
+    values = tagged["part"].unique().sort().to_list()
+    if incomplete := items.filter(pl.col("part") < len(values)).height:
+        notes.append(
+            f"{benchmark.name}: {incomplete} of {plural(items.height, 'item')} are not there as every {tag} ({named_in(values, limit=9)}); "
+            "two are compared on what both have"
+        )
+    joined = rows.join(tagged, on="sample", how="inner", maintain_order="left")
+    model = pl.concat_str("model", "part", separator=PART)
+    return joined.with_columns(pl.col("item").alias("sample"), model, **{OWNER: "model"}).drop("item", "part")
 
 
 def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -185,7 +221,7 @@ def _case(sample: Sample, reply: Reply) -> str:
 
 
 def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
-    """Keep what something is computed of, and add constant raters, those that say the same but once."""
+    """Keep what something is computed of, and add constant raters, those that say the same but once; none to parts of a model."""
     kinds = frame.distinct(rows, "criterion", "rater_kind").iter_rows()
     computable = [
         (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
@@ -193,7 +229,7 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
         if scoring_views.find(benchmark, criterion, kind) is not None
     ]
     answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
-    constant = baselines.baselines(benchmark, answered)
+    constant = {} if OWNER in rows.columns else baselines.baselines(benchmark, answered)
     labels = [str(label) for label in baselines.labels(benchmark)]
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:
         del constant[baselines.MAJORITY]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks.metrics import distribution_of, with_others
-from mindgauge.benchmarks.own_columns import FILE, targeted
+from mindgauge.benchmarks.own_columns import FILE, VARIANT, targeted
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ PARTLY = "accuracy and its like are over these; how often each label was given i
 
 
 class TargetCount(NamedTuple):
-    """How many samples there are, how many have a target on any criterion, and from how many files they come."""
+    """How many samples there are, how many have a target on any criterion, and by which tags they are looked at apart."""
 
     samples: int
     targets: int
-    files: int
+    slices: list[str]
 
 
 def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
@@ -34,20 +34,21 @@ def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
 
 def counted(store: Store, benchmark: Benchmark) -> TargetCount:
     """Count the samples of a benchmark in a run; what else an answer is compared with counts as a target."""
-    samples, targets, files = 0, 0, set()
+    samples, targets, values = 0, 0, {FILE: {""}, VARIANT: {""}}
     for sample in store.samples(benchmark.name):
         samples += 1
         compared = benchmark.closed and any(tag in sample.tags for tag in benchmark.wants)
         targets += compared or targeted(sample)
-        files.add(sample.tags.get(FILE, ""))
-    return TargetCount(samples, targets, len(files))
+        for tag, distinct in values.items():
+            distinct.add(sample.tags.get(tag, ""))
+    return TargetCount(samples, targets, [tag for tag, distinct in values.items() if len(distinct) > 2])
 
 
 def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
     """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
     plan = manifest.get("plan", {})
-    files = [FILE] if benchmark.name in plan.get("own_texts", ()) and counted(store, benchmark).files > 1 else []
-    slices = (*benchmark.slices, *files, *(["model"] if benchmark.closed and "rate" in plan else []))
+    tags = counted(store, benchmark).slices if benchmark.name in plan.get("own_texts", ()) else []
+    slices = (*benchmark.slices, *tags, *(["model"] if benchmark.closed and "rate" in plan else []))
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
     distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)

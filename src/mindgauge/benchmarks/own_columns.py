@@ -35,6 +35,10 @@ ALSO = ("model", "rater", "source")
 BUILT = frozenset({"id", "text", "messages", "source", "licence", "group"})
 """By these columns the items of a data set are known that `dataset build` made: `messages` of a dialogue, else `text` is the
 message, and `group` is what belongs together."""
+VARIANT = "variant"
+"""The column, and the tag, that says what `dataset transform` made of the item in `base`."""
+OF_ITEM = frozenset({"text", "group", BASE, VARIANT})
+"""What is read of a data set beside `COLUMNS`."""
 ITEMS, RECORD = "items.parquet", "dataset.json"
 """The files of such a data set by which its folder is known; what was dropped lies beside them."""
 _CHECKSUMS = "checksums"
@@ -172,7 +176,8 @@ def of_item(row: Mapping[str, Any], mapped: Collection[str]) -> dict[str, Any]:
     """Return a row of a built data set under the names of `COLUMNS`, of which the user has `mapped` some."""
     message = {} if {"messages", "user"} & {*row} else {"user": row.get("text", "")}
     cluster = {} if "cluster" in mapped else {"cluster": row.get("group", "")}
-    return {**row, **message, **cluster}
+    made = {f"{TAG}{name}": row[name] for name in (BASE, VARIANT) if row.get(name)}
+    return {**row, **message, **cluster, **made}
 
 
 def _mapped(benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:

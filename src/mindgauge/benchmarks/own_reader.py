@@ -87,12 +87,12 @@ class OwnReader:
         for line, row in file.table.rows(mapped):
             cells = texts.filled(row)
             self._row(own_columns.of_item(cells, mapped) if built else cells, f"{file.file}:{line}", file.file.name)
-        self._tell(file.table, file.column_map)
+        self._tell(file.table, file.column_map, own_columns.OF_ITEM if built else frozenset())
 
-    def _tell(self, table: InputTable, column_map: ColumnMap) -> None:
+    def _tell(self, table: InputTable, column_map: ColumnMap, of_item: frozenset[str]) -> None:
         """Say which columns are read under which names, and which are not."""
         columns = {name: table.headers[place] for name, place in table.places(column_map.columns).items()}
-        read = {*columns.values(), *(h for h in table.headers if self._reads(h) and h not in columns)}
+        read = {*columns.values(), *of_item, *(h for h in table.headers if self._reads(h) and h not in columns)}
         renamed = [f"{name} from {column!r}" for name, column in columns.items() if column and column != name]
         idle = [repr(header[:40]) for header in table.headers if header and header not in read]
         parts = [

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run directories; one will do where it holds several models.")],
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="TAG",
+            help="Compare each model with itself: its replies to the samples with one value of a tag and with another, such as variant of what `dataset transform` made.",
+        ),
+    ] = "",
     full: Annotated[bool, typer.Option("--full", help="Every metric, and every two systems.")] = False,
     show_unreliable: ShowUnreliable = False,
     json: options.Json = False,
@@ -30,12 +38,13 @@ def compare(
     from mindgauge.commands.compare import compare as function
 
     with render.working("Comparing"):
-        result = function(list(runs))
+        result = function(list(runs), by=by)
     if json:
         render.as_json(result)
         return
     raters = {measure.rater for measure in result.measures}
-    with terminal.short([*(system.model for system in result.systems), *raters]):
+    names = dict.fromkeys([*(system.model for system in result.systems), *raters])
+    with terminal.short([*names]):
         show(result, full=full, shown=show_unreliable)
     answer.then(f"mindgauge report {' '.join(result.runs)}")
 
@@ -70,7 +79,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     if full:
         _in_full(result, overall, single, shown=shown)
     else:
-        _at_a_glance(overall, single, shown=shown)
+        _at_a_glance(overall, single, shown=shown, parts=bool(result.tag))
     for line in [*stock, *parts(single), *doubts, *_limits(overall)]:
         render.sentence(line)
     render.notes(result.notes, full=full)
@@ -86,12 +95,18 @@ def _place(result: SystemComparison, measure: Measure) -> tuple[bool, bool, int]
     return _limited(measure.rank_systems), bool(measure.rank_systems), place
 
 
-def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:
+def _at_a_glance(
+    overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool, parts: bool
+) -> None:
     from mindgauge.reports.compared import at_a_glance, pairs
     from mindgauge.reports.table_renderings import narrowed
 
     glance = at_a_glance(overall, shown=shown)
-    behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+    paired = pairs("", "", overall)
+    behind = paired.rows, pairs("", "", single, apart=True).rows
+    if parts and paired.rows:
+        paired.note = ""
+        answer.sheet(narrowed(paired), len(paired.rows))
     n, half = len(overall[0].systems) if overall else 0, answer.ROWS // 2
     if n > answer.ROWS:  # the best and the worst, and not the best alone
         rows = glance.rows
@@ -111,6 +126,8 @@ def _in_full(
     apart = pairs("", "On which single parts they can be told apart", single, apart=True)
     if apart.rows:
         render.sheet(apart)
+    if result.tag:  # calls are a model's, whatever the part
+        return
     labels = {system.label: system.label for system in result.systems}
     price, unknown = costs(result, labels, labels)
     if price is None:

@@ -11,7 +11,7 @@ from mindgauge.cli import answer, entry_test, fidelity, options, render, termina
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from mindgauge.analysis.score import Scores
     from mindgauge.reports.content import ReportTable
@@ -67,6 +67,7 @@ def show(
 
 def _at_a_glance(run: OpenRun) -> None:
     from mindgauge.analysis import baselines
+    from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
     from mindgauge.reports import score_tables
     from mindgauge.reports.runs import PERSON
     from mindgauge.reports.system_findings import gravest
@@ -80,7 +81,21 @@ def _at_a_glance(run: OpenRun) -> None:
     table = glance or next(iter(tables[1]), None)
     if table is not None:
         answer.sheet(table, sum(len(other.rows) for listed in tables for other in listed))
+    if any(score.name == over_refusal_rate.name for score in result.responsible):
+        _responsible(run, answer.sheet)
     _differing(run, full=False)
+
+
+def _responsible(run: OpenRun, show_table: Callable[[ReportTable], None]) -> None:
+    """Print what share of each model's replies is unsafe, refuses a benign request, or is stock, and what is missing of that."""
+    from mindgauge.reports import responsible
+    from mindgauge.reports.runs import systems
+
+    shares = responsible.table([run], systems([run]))
+    if shares is not None:
+        show_table(shares)
+    for line in responsible.unmeasured([run]):
+        render.sentence(line)
 
 
 def _differing(run: OpenRun, *, full: bool) -> None:
@@ -119,6 +134,7 @@ def _in_full(run: OpenRun) -> None:
         print(sentence)
     for table in _parts(result, gate):
         render.sheet(table)
+    _responsible(run, render.sheet)
     _differing(run, full=True)
     names = dict.fromkeys(f"{score.name} ({score_tables.titled(score)})" for score in score_tables.leading(result))
     render.say(f"Names, for a gate's policy and in --json: {', '.join(names)}")

@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from mindgauge.analysis.compared import SystemComparison
 
 
-def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, seed: int = 0) -> SystemComparison:
+def compare(
+    runs: str | Path | Sequence[str | Path], *, by: str = "", resamples: int = 2000, seed: int = 0
+) -> SystemComparison:
     """Compare all systems of some runs, chat models, classifiers and ways of asking alike, on the samples they share.
 
     Each measure says where every system stands and how each two differ: paired by sample, dialogues of several turns by
     their `id` or `cluster` or else what the person says first, each conversation counting once, with intervals, p-values adjusted for all pairs, and ranks that say how uncertain they are.
 
     Args:
-        runs: run directories; one will do where it holds several models.
+        runs: run directories; one will do where it holds several models, or with `by`.
+        by: a tag of the samples, such as `variant` of what `dataset_transform` made: each model's replies to one value are
+            compared with its replies to another, item by item, and no model with another.
         resamples: of conversations.
         seed: of their generator.
 
@@ -38,7 +42,7 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     standings = [standing for gate in gates.values() for standing in gate.cards.values()]
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
     unused = {(run, *place): reason for run, gate in gates.items() for place, reason in gate.unused.items()}
-    comparison = analysis.compare(folders, cards=cards, unused=unused, resamples=resamples, seed=seed)
+    comparison = analysis.compare(folders, cards=cards, unused=unused, tag=by, resamples=resamples, seed=seed)
     for folder in folders:
         if missing := still_missing(unasked(folder)):
             comparison.notes.append(f"{folder.resolve().name}: {missing}")

@@ -192,7 +192,8 @@ class RankedSystems(NamedTuple):
             rivals = "both others" if len(others) == 2 else f"all {len(others)} others"
             return f"{leader} is {better} than {rivals} on {measured}; {self.named(others[:1])} is next, {size(self.measure, gaps[others[0]])} behind"
         if not any(self.gap(a, b).apart for a, b in self.pairs()):
-            return f"No two of {len(self.systems)} models can be told apart on {measured}"
+            kind = f"{self.measure.tag} parts of {self.measure.model}" if self.measure.tag else "models"
+            return f"No two of {len(self.systems)} {kind} can be told apart on {measured}"
         unclear = [other for other, g in gaps.items() if not g.ahead]
         return f"{leader} comes first on {measured} but cannot be told apart from {self.named(unclear)}"
 

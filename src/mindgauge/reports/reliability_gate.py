@@ -9,14 +9,16 @@ import polars as pl
 
 from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ManyFacets, People, ReliabilityCard
+from mindgauge.analysis.responsible import unsafe_criteria
 from mindgauge.analysis.score import open_run
+from mindgauge.analysis.scoring_views import UNSAFE, UNSAFE_SHARE
 from mindgauge.benchmarks import passed_tests
 from mindgauge.benchmarks.metrics import UNMOVED
 from mindgauge.records import Value
 from mindgauge.records.english import words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -78,8 +80,11 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
 
     def without_worst(self, score: Score) -> str:
         """Say why a score about the worst level alone may not be given; empty where it may, or is about more."""
-        names = self.at_worst.get((score.benchmark, score.criterion), ("", ()))[1]
-        return self.unused.get((score.benchmark, score.criterion, score.rater), "") if score.name in names else ""
+        parts: tuple[str, ...] = (score.criterion,)
+        if score.name == UNSAFE_SHARE.name:
+            parts = self.pooled.get((score.benchmark, score.criterion), ())
+        about = (part for part in parts if score.name in self.at_worst.get((score.benchmark, part), ("", ()))[1])
+        return next((r for part in about if (r := self.unused.get((score.benchmark, part, score.rater)))), "")
 
     def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one; over several criteria, that with the gravest verdict."""
@@ -143,8 +148,10 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
     kinds = {kind for benchmark, criterion, kind in store.select(_KINDS) if criterion in criteria.get(benchmark, ())}
     entry = _remembered(store) | worst_level.entry_tests(store, benchmarks)
+    pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
+    pooled |= {(b.name, UNSAFE): tuple(unsafe_criteria(b)) for b in benchmarks}
     if "person" not in kinds or not kinds - NO_JUDGES:
-        return _without_worst(ReliabilityGate({}, shown), benchmarks, entry)
+        return _without_worst(ReliabilityGate({}, shown, pooled=pooled), benchmarks, entry)
     judged, places = _compared(folder, benchmarks)
     allowed = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in judged.cards]
     run_cards = [RunCard(str(folder), *places[card.criterion], card) for card in allowed]
@@ -152,7 +159,6 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     for view in judged.facets:
         for benchmark in dict.fromkeys(places[name][0] for name in view.criteria):
             facets.setdefault(benchmark, []).append(view)
-    pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
     by_place = {(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}
     gate = ReliabilityGate(by_place, shown, _placed(judged.people, places), facets, pooled)
     return _without_worst(gate, benchmarks, entry)
@@ -173,7 +179,10 @@ def _without_worst(
         if not (place in gate.cards and gate.cards[place].limited)
     }
     at_worst = {
-        (b.name, name): (frame.criteria(b)[name].worst_first[0], worst_level.metrics(b, name))
+        (b.name, name): (
+            frame.criteria(b)[name].worst_first[0],
+            worst_level.metrics(b, name) | ({UNSAFE_SHARE.name} if len(frame.criteria(b)[name].unsafe) == 1 else set()),
+        )
         for b in benchmarks
         for name in {criterion for benchmark, criterion, _ in unused if benchmark == b.name}
     }
@@ -276,14 +285,20 @@ def masked(scores: Scores, standings: ReliabilityGate) -> Scores:
 
     Of a figure about a worst level that its judge does not use, the note says so.
     """
-    metrics = [_blank(s, standings) if standings.withholds(s) else s for s in scores.metrics]
-    return msgspec.structs.replace(scores, metrics=metrics)
+    return _less(scores, standings, standings.withholds)
 
 
 def without_worst(scores: Scores, standings: ReliabilityGate) -> Scores:
     """Return scores without figures about a worst level that their judges do not use; all others stay, withheld or not."""
-    metrics = [_blank(s, standings) if standings.without_worst(s) else s for s in scores.metrics]
-    return msgspec.structs.replace(scores, metrics=metrics)
+    return _less(scores, standings, lambda score: bool(standings.without_worst(score)))
+
+
+def _less(scores: Scores, standings: ReliabilityGate, withheld: Callable[[Score], bool]) -> Scores:
+    metrics, side_by_side = (
+        [_blank(score, standings) if withheld(score) else score for score in listed]
+        for listed in (scores.metrics, scores.responsible)
+    )
+    return msgspec.structs.replace(scores, metrics=metrics, responsible=side_by_side)
 
 
 def _blank(score: Score, standings: ReliabilityGate) -> Score:

@@ -316,6 +316,10 @@ class Weak(msgspec.Struct):
     stock: list[str] = []
     """How many of each model's replies are stock; nothing of models without any."""
     stock_tables: list[ReportTable] = []
+    responsible: ReportTable | None = None
+    """What share of each model's replies is unsafe, refuses a benign request, or is stock."""
+    unmeasured: list[str] = []
+    """Which of these shares no run has, and which command adds it."""
 
 
 class Wrong(msgspec.Struct):

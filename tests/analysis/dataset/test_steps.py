@@ -15,6 +15,7 @@ from mindgauge.analysis.dataset.licences import conflict, refusal, spdx
 from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
 from mindgauge.records.redaction.patterns import MAY_HOLD
 from mindgauge.records.redaction.personal import Scrubber
+from tests.thinned import examples
 
 WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money", "talk", "week", "door", "rain", "walk", "house", "phone", "letter", "garden", "bread"]  # fmt: skip
 
@@ -137,6 +138,70 @@ def test_parts_are_as_large_as_they_should_be() -> None:
     rows = frame(*(f"text {n}" for n in range(1000)))
     result = drawing.split(rows, Splitting(parts={"train": 0.8, "dev": 0.1, "test": 0.1}), 1).items
     assert dict(result.group_by("split").len().rows()) == {"train": 800, "dev": 100, "test": 100}
+
+
+PARTS = [
+    {"train": 0.8, "test": 0.2},
+    {"train": 0.75, "dev": 0.125, "test": 0.125},
+    {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3},
+]
+
+
+def parted(rows: pl.DataFrame, parts: dict[str, float], seed: int) -> pl.DataFrame:
+    return drawing.split(rows, Splitting(parts=parts, passages=False), seed).items
+
+
+def furthest(rows: pl.DataFrame, parts: dict[str, float]) -> float:
+    """Return by how many items the part that is furthest from its share of some rows is off."""
+    return max(abs(rows.filter(split=name).height - share * rows.height) for name, share in parts.items())
+
+
+def largest(rows: pl.DataFrame) -> float:
+    """Return how many items the largest group holds."""
+    return max(float(size) for _, size in rows.group_by("group").len().iter_rows())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("parts", PARTS)
+def test_a_label_of_3_in_300_is_shared_like_the_others(parts: dict[str, float], seed: int) -> None:
+    labels = ["rare" if n in {5, 100, 250} else "usual" if n % 3 else "other" for n in range(300)]
+    rows = frame(*(f"text {n}" for n in range(300)), label=[*labels], source=["forum" if n < 200 else "chat" for n in range(300)])  # fmt: skip
+    result = parted(rows, parts, seed)
+    for column in ("label", "source"):
+        for _, of_one in result.group_by(column):
+            assert furthest(of_one, parts) < (1 if column == "label" else 2), (column, of_one["split"].value_counts())
+    assert furthest(result, parts) < 1
+    assert result.equals(parted(rows, parts, seed)), "the seed decides"
+
+
+@examples(200)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from([None, *"xyz"]), st.integers(1, 5)), min_size=1, max_size=40),
+    st.sampled_from(PARTS),
+    st.integers(0, 3),
+)  # fmt: skip
+def test_no_part_is_off_its_share_of_a_label_by_a_whole_group(
+    groups: list[tuple[str, str | None, int]], parts: dict[str, float], seed: int
+) -> None:
+    facts = [(source, label, f"g{n}") for n, (source, label, size) in enumerate(groups) for _ in range(size)]
+    sources, labels, names = (list(column) for column in zip(*facts, strict=True))
+    rows = frame(*(f"text {n}" for n in range(len(facts))), source=sources, label=labels, group=names)
+    result = parted(rows, parts, seed)
+    assert result.group_by("group").agg(pl.col("split").n_unique())["split"].max() == 1
+    for _, of_one in result.group_by("label"):
+        assert furthest(of_one, parts) < largest(of_one) + 1e-6
+    assert furthest(result, parts) < largest(result) + 1e-6
+
+
+@examples(200)
+@given(st.lists(st.lists(st.sampled_from("xxxxyyz"), min_size=1, max_size=5), min_size=1, max_size=40), st.sampled_from(PARTS))  # fmt: skip
+def test_groups_of_several_labels_leave_the_rarest_its_share(groups: list[list[str]], parts: dict[str, float]) -> None:
+    labels: list[str | None] = [label for held in groups for label in held]
+    names: list[str | None] = [f"g{n}" for n, held in enumerate(groups) for _ in held]
+    result = parted(frame(*(f"text {n}" for n in range(len(names))), label=labels, group=names, source=["forum"] * len(names)), parts, 0)  # fmt: skip
+    rarest = result.filter(label=min({*labels}, key=lambda label: (labels.count(label), str(label))))
+    assert furthest(rarest, parts) < largest(rarest) + 1e-6
+    assert result.group_by("group").agg(pl.col("split").n_unique())["split"].max() == 1
 
 
 def test_items_of_one_passage_stay_in_one_part() -> None:

@@ -15,9 +15,17 @@ from mindgauge.stats.codes import components
 from mindgauge.stats.sampling import draw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from mindgauge.analysis.dataset.recipe import Sampling, Splitting
+
+    _Kind: TypeAlias = tuple[str | None, ...]
+    """Items that are counted together: all, those of a label or of a source, or of both."""
+
+_ALL: _Kind = ("all",)
+NEGLIGIBLE = 1e-9
+"""Items: by less, a part lacks nothing but rounding."""
 
 
 def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
@@ -54,24 +62,51 @@ def _number(step: Sampling, name: str) -> int | None:
 def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     """Share items among parts: what shares a group of its source, a cluster, a text or a long passage goes to one part.
 
-    `together` is the first row of those with which an item stays.
-    The largest groups come first, the others in an order drawn by lot; each goes where most is missing.
+    `together` is the first row of those with which an item stays. Every label is shared in the same way, the rarest first,
+    and within it every source. Of a label, what holds most of it comes first, then the largest, the others in an order
+    drawn by lot. It goes to a part that lacks as much of the label; where none does, to one that lacks any. So no part is
+    off its share of a label by as much as one holds of it, where each holds a single label; the rarest label wherever.
     """
     roots = components(items.height, chain.from_iterable(_links(items, passages=step.passages)))
-    members = items.select("row").with_columns(place=pl.Series(roots))
-    sizes = members.group_by("place").agg(pl.len(), pl.col("row").min()).rows()
-    lots = [
-        (-size, hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest(), place) for place, size, row in sizes
-    ]
-    missing = {name: share * items.height for name, share in step.parts.items()}
+    keys = ["label", "source"]
+    members = items.select("row", *keys).with_columns(place=pl.Series(roots))
+    firsts = dict(members.group_by("place").agg(pl.col("row").min()).iter_rows())
+    sizes_of: dict[int, dict[_Kind, int]] = {place: {} for place in firsts}
+    counts = dict.fromkeys([_ALL], items.height)
+    for place, label, source, size in members.group_by("place", *keys).len().sort("place", *keys).iter_rows():
+        for kind in (_ALL, ("label", label), ("source", source), ("both", label, source)):
+            sizes_of[place][kind] = sizes_of[place].get(kind, 0) + size
+            counts[kind] = counts.get(kind, 0) + size * (kind != _ALL)
+    lots = {place: hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest() for place, row in firsts.items()}
+    lacking = {kind: {part: share * size for part, share in step.parts.items()} for kind, size in counts.items()}
     parts: dict[int, str] = {}
-    for size, _, place in sorted(lots):
-        part = max(missing, key=lambda name: missing[name])
-        missing[part] += size
-        parts[place] = part
+    rarest = {
+        place: min((counts[kind], str(kind), kind) for kind in kinds if kind[0] == "label")
+        for place, kinds in sizes_of.items()
+    }
+    for place in sorted(
+        sizes_of,
+        key=lambda place: (rarest[place][:2], -sizes_of[place][rarest[place][2]], -sizes_of[place][_ALL], lots[place]),
+    ):
+        parts[place] = _part(sizes_of[place], lacking, rarest[place][2], step.parts)
+        for kind, size in sizes_of[place].items():
+            lacking[kind][parts[place]] -= size
     named = pl.Series("split", [parts[root] for root in roots.tolist()], pl.String)
     groups = pl.Series("together", items["row"].to_numpy()[roots], pl.UInt32)
     return nothing_dropped(items.with_columns(named, groups))
+
+
+def _part(
+    sizes: Mapping[_Kind, int], lacking: Mapping[_Kind, Mapping[str, float]], label: _Kind, shares: Mapping[str, float]
+) -> str:
+    """Choose the part for what stays together: of those that may have it, the one that lacks most for its size."""
+    if roomy := [part for part, number in lacking[label].items() if number > sizes[label] - NEGLIGIBLE]:
+        return max(roomy, key=lambda part: sum(sizes[kind] * lacking[kind][part] for kind in sizes) / shares[part])
+    remaining = sum(lacking[_ALL].values()) - sum(
+        lacking[label].values()
+    )  # the last of a label see to the size of parts
+    any_room = [part for part, number in lacking[label].items() if number > NEGLIGIBLE]
+    return max(any_room, key=lambda part: lacking[_ALL][part] - shares[part] * remaining)
 
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:

@@ -12,8 +12,9 @@ import polars as pl
 from mindgauge.analysis.dataset import build
 from mindgauge.analysis.dataset.build import StepAccount
 from mindgauge.analysis.dataset.sources import written_out
+from mindgauge.benchmarks.own_columns import VARIANT
 from mindgauge.benchmarks.variants import by_name
-from mindgauge.records import Message, Sample, digest
+from mindgauge.records import BASE, Message, Sample, digest
 from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
 from mindgauge.records.drawn import Drawn
 from mindgauge.stats import sampling
@@ -21,9 +22,6 @@ from mindgauge.stats.jackknife import effective
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-BASE, VARIANT = "base", "variant"
-"""Columns beside those of any items: the id of the item that one was made from, and what was made of it."""
 
 
 class MadeText(msgspec.Struct, frozen=True):
