@@ -16,7 +16,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
+from mindgauge.runs import cut_dialogues, dialogue_files, labelled, languages, run_folder
 from mindgauge.runs.reply_tables import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records import Reply, Sample
+    from mindgauge.records import Rating, Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
     from mindgauge.runs.options import Notice, RunConfig
@@ -155,6 +155,8 @@ class Inputs(NamedTuple):
     """What the replies of a file that names no models count as: a model by the file's name."""
     selection: frozenset[str] | None = None
     """Of a run: the replies that are rated; all of them if not given."""
+    ratings: Sequence[Rating] = ()
+    """What people said of the replies of a file, which the run keeps beside what judges say."""
 
     @property
     def size(self) -> int:
@@ -274,7 +276,7 @@ class Inputs(NamedTuple):
         if self.notes:
             manifest.write(folder, {**manifest.read(folder), "notes": [*self.notes]})
         run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
-        run_folder.keep_replies(store, self.benchmark, self.replies, config.command)
+        run_folder.keep_replies(store, self.benchmark, self.replies, config.command, self.ratings)
         return store
 
 
@@ -306,6 +308,21 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         standalone_rubric.need_wording(benchmark, samples, _name(source))
     return Inputs(
         benchmark, samples, read, _identified(read), _name(source), notes, model=_unnamed(source, columns)
+    )  # fmt: skip
+
+
+def labelled_replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> Inputs:
+    """Read a file of replies, and what people said of them in its columns `label.CRITERION`.
+
+    Raises:
+        DataError: it cannot be read, or nobody said anything.
+    """
+    read = labelled.read(source, benchmark, columns, [])
+    if not read.ratings:
+        raise DataError(f"{_name(source)}: no column label.CRITERION or label.PERSON.CRITERION with what people said; name it with --map")  # fmt: skip
+    return Inputs(
+        benchmark, read.samples, read.replies, _identified(read.replies), _name(source), read.notes,
+        model=_unnamed(source, columns), ratings=read.ratings,
     )  # fmt: skip
 
 
