@@ -197,8 +197,8 @@ def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> 
     table.write_text("user,reply,category\nI am low.,I hear you.,no_crisis\n", encoding="utf-8")
     with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="mindgauge load"):
         mindgauge.rate("help_or_harm/response", replies=table, judge=stub.judge, as_published=True)
-    with pytest.raises(DataError, match=r"no column label\.CRITERION"):
-        mindgauge.rate("psycrisis", replies=table, judge="replay/none", as_published=True)
+    with Stub(lambda body, count: says("x")) as stub, pytest.raises(DataError, match=r"no column label\.CRITERION"):
+        mindgauge.rate("psycrisis", replies=table, judge=stub.judge, as_published=True)
 
 
 def test_a_judge_without_a_verdict_on_a_reply_of_people_s_is_told_so(small: Copy, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def _rows(benchmark: Benchmark, folder: Path, scores: Scores, record: dict[str, 
     scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
     for (model, rater), missing in _missing(benchmark, replica, scores).items():
         figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
-        values = {column: _value(published, figures) for column, published in replica.columns.items()}
+        metrics = {column: _value(published, figures) for column, published in replica.columns.items()}
         void = any(s.void for s in figures if s.name in _metrics(replica))
         cells = [] if void else _cells(benchmark, folder, model, rater)
         title = shown.get(model, model)
@@ -69,7 +69,7 @@ def _rows(benchmark: Benchmark, folder: Path, scores: Scores, record: dict[str, 
             title = f"{title}, judged by {shown.get(rater, rater)}"
         for table, called in {replica.table: replica.compares_with, **replica.further}.items():
             of_cells = {c.column: c.value for c in cells if c.table == table and isinstance(c.value, float)}
-            values = of_cells if table != replica.table else {**values, **of_cells}
+            values = {**(metrics if table == replica.table else {}), **of_cells}
             yield new_row(
                 benchmark, (table, called), title, values, protocols.standing(record, missing), notes=replica.not_computed
             )  # fmt: skip

@@ -253,7 +253,7 @@ def _replies(
     limit: int | None,
     out: str | Path | None,
     *,
-    beside_people: bool,
+    beside_people: bool = False,
 ) -> inputs.Inputs:
     """Take replies from a file or a run, with what people said of them if wanted, or the dialogues that a closed question is about."""
     if source is None:

@@ -38,7 +38,8 @@ PROTOCOLS = {
 
 
 def record(protocol: replica.Replica, *lacks: str) -> dict[str, Any]:
-    return as_published.noted(protocol, lacks)[replica.RECORD]
+    noted: dict[str, Any] = as_published.noted(protocol, lacks)[replica.RECORD]
+    return noted
 
 
 @pytest.mark.parametrize("title", [title for title, (_, p) in PROTOCOLS.items() if p.compares_with])
