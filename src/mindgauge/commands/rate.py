@@ -265,8 +265,8 @@ def _replies(
         return inputs.run(Path(source), benchmark)
     if isinstance(source, str | Path) and hub_layout.is_one(Path(source)):
         return inputs.in_layout(Path(source), benchmark, columns, limit)
-    if beside_people and limit is None:
-        return inputs.labelled_replies(source, benchmark, columns)
+    if beside_people:
+        return inputs.labelled_replies(source, benchmark, columns, limit)
     read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)
 

@@ -311,13 +311,16 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     )  # fmt: skip
 
 
-def labelled_replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> Inputs:
+def labelled_replies(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
+) -> Inputs:
     """Read a file of replies, and what people said of them in its columns `label.CRITERION`.
 
     Raises:
         DataError: it cannot be read, or nobody said anything.
     """
     read = labelled.read(source, benchmark, columns, [])
+    read = read if limit is None else read.limited(limit)
     if not read.ratings:
         raise DataError(f"{_name(source)}: no column label.CRITERION or label.PERSON.CRITERION with what people said; name it with --map")  # fmt: skip
     return Inputs(
