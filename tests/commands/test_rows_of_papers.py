@@ -20,6 +20,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.published_row import new_row
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.benchmarks import Released, replica
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
 from mindgauge.benchmarks.psycrisis.columns import DIMENSIONS
 from mindgauge.store import Store, manifest
 from tests import in_process
@@ -77,7 +78,7 @@ def dialogue_safety(folder: Path, *options: str) -> Played:
     copy.write("train.json", theirs)
 
     def answered(_: dict[str, Any], count: int) -> web.Response:
-        return says(safety.LABELS[2 if count % 7 else 7])
+        return says(LABELS[2 if count % 7 else 7])
 
     with Stub(answered) as stub:
         command(

@@ -16,7 +16,7 @@ from mindgauge.records.short_names import short_names
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.score import Score, Scores
@@ -42,7 +42,9 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     scores = score(folder)
     answered = [] if content["plan"].get("loaded") else matching  # what authors released is no run of a protocol
-    rows = [row for benchmark in answered for row in _rows(benchmark, folder, scores, content.get(protocols.RECORD))]
+    rows = [
+        row for benchmark in answered for row in model_rows(benchmark, folder, scores, content.get(protocols.RECORD))
+    ]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
     if not rows:
         reasons = dict.fromkeys(r.no_table for b in matching for r in protocols.replicas(b.folder) if r.no_table)
@@ -53,58 +55,42 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     return rows
 
 
-def _rows(benchmark: Benchmark, folder: Path, scores: Scores, record: dict[str, Any] | None) -> Iterator[NewRow]:
-    replica = _of_table(benchmark, record)
+def model_rows(
+    benchmark: Benchmark, folder: Path, scores: Scores, record: Mapping[str, Any] | None
+) -> Iterator[NewRow]:
+    """Return the rows of a run's models in a paper's tables.
+
+    Args:
+        benchmark: whose paper it is.
+        folder: of the run.
+        scores: of the run.
+        record: what its manifest says of the paper's protocol; None where it was not run as published.
+    """
+    candidates = [replica for replica in protocols.replicas(benchmark.folder) if replica.table]
+    name = None if record is None else record["protocol"]
+    replica = next((r for r in candidates if r.name == name), candidates[0] if candidates and record is None else None)
     if replica is None or benchmark.published is None:
         return
     shown = short_names([*scores.models, *scores.judges])
     scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
-    for (model, rater), missing in _missing(benchmark, replica, scores).items():
+    for model, rater in dict.fromkeys(
+        (s.model, s.rater) for s in scored if _rated(s, scores) and s.name in _metrics(replica)
+    ):
         figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
-        metrics = {column: _value(published, figures) for column, published in replica.columns.items()}
-        void = any(s.void for s in figures if s.name in _metrics(replica))
-        cells = [] if void else _cells(benchmark, folder, model, rater)
+        values = {column: _value(published, figures) for column, published in replica.columns.items()}
+        missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
+        void = [*dict.fromkeys(s.void for s in figures if s.void and s.name in _metrics(replica))]
+        lost = [*void, *([f"{plural(missing, 'verdict is', 'verdicts are')} missing"] if missing else [])]
         title = shown.get(model, model)
         if rater not in ("", model, "gold"):
             title = f"{title}, judged by {shown.get(rater, rater)}"
+        cells = [] if void else _cells(benchmark, folder, model, rater)
         for table, called in {replica.table: replica.compares_with, **replica.further}.items():
-            of_cells = {c.column: c.value for c in cells if c.table == table and isinstance(c.value, float)}
-            values = {**(metrics if table == replica.table else {}), **of_cells}
+            in_table = {c.column: c.value for c in cells if c.table == table and isinstance(c.value, float)}
             yield new_row(
-                benchmark, (table, called), title, values, protocols.standing(record, missing), notes=replica.not_computed
+                benchmark, (table, called), title, {**(values if table == replica.table else {}), **in_table},
+                protocols.standing(record, lost), notes=replica.not_computed,
             )  # fmt: skip
-
-
-def _of_table(benchmark: Benchmark, record: dict[str, Any] | None) -> Replica | None:
-    """Return the protocol in whose table a run's rows are; without one on record the first that has a table."""
-    candidates = [replica for replica in protocols.replicas(benchmark.folder) if replica.table]
-    name = None if record is None else record["protocol"]
-    return next((r for r in candidates if record is None or r.name == name), None)
-
-
-def _missing(benchmark: Benchmark, replica: Replica, scores: Scores) -> dict[tuple[str, str], list[str]]:
-    """Return whose rows there are, of which model by which rater, and what each lacks."""
-    rows: dict[tuple[str, str], list[Score]] = {}
-    for s in scores.metrics:
-        if s.benchmark == benchmark.name and s.slice == "all" and _rated(s, scores) and s.name in _metrics(replica):
-            rows.setdefault((s.model, s.rater), []).append(s)
-    lost = {}
-    for row, figures in rows.items():
-        missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
-        lost[row] = [
-            *dict.fromkeys(s.void for s in figures if s.void),
-            *([f"{plural(missing, 'verdict is', 'verdicts are')} missing"] if missing else []),
-        ]
-    return lost
-
-
-def missing_anywhere(benchmark: Benchmark, scores: Scores, record: dict[str, Any]) -> list[str]:
-    """Return what any row of a run lacks of its protocol, with who it is of where there are several."""
-    replica = _of_table(benchmark, record)
-    lost = {} if replica is None else _missing(benchmark, replica, scores)
-    return [
-        f"{model}: {reason}" if len(lost) > 1 else reason for (model, _), reasons in lost.items() for reason in reasons
-    ]
 
 
 def _cells(benchmark: Benchmark, folder: Path, model: str, rater: str) -> list[RecomputedCell]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge.analysis.beside_published import missing_anywhere
+from mindgauge.analysis.beside_published import model_rows
 from mindgauge.analysis.reliability import rule
 from mindgauge.benchmarks import replica
 from mindgauge.raters.judge import Mode
@@ -323,8 +323,10 @@ def _beside_the_paper(run: OpenRun) -> str:
         recorded = any(replica.replicas(section.benchmark.folder) for section in run.sections)
         asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
         return published_standing(None) if recorded and asks else ""
-    missing = [m for section in run.sections for m in missing_anywhere(section.benchmark, run.scores, record)]
-    return published_standing(record, missing)
+    rows = [row for s in run.sections for row in model_rows(s.benchmark, run.folder, run.scores, record)]
+    lost = dict.fromkeys((row.row, reason) for row in rows for reason in row.reasons if reason not in record["lacks"])
+    several = len({row.row for row in rows}) > 1
+    return published_standing(record, [f"{row}: {reason}" if several else reason for row, reason in lost])
 
 
 def published_standing(record: Mapping[str, Any] | None, missing: Sequence[str] = ()) -> str:
