@@ -135,6 +135,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
     assert row.n == {"H1": 6, "H2": 6}
+    assert {row.table for row in rows} == {"judges.people"}, "what the authors released is no run of a protocol"
     assert {*row.values} == {"mae_h1", "mae_h2", "mae", "rmse", "within_1"}
     assert row.published["gpt-4o-mini"]["mae"] == 0.6456
     assert not row.comparable

@@ -452,6 +452,42 @@ def test_a_comparison_of_judges_has_its_rows_and_says_how_it_was_asked_otherwise
     assert "asked about each criterion in a call of its own, and the paper's judges about all in one" in row["reasons"]
 
 
+@pytest.mark.parametrize("loaded_before", [True, False])
+def test_the_experts_table_may_have_any_headers_and_replies_that_no_expert_rated(
+    loaded_before: bool, tmp_path: Path
+) -> None:
+    rows = [
+        [f"我很难过，第{i}天。", f"回复{i:02}", f"m{i % 5}", *("是否"[(i >> k) % 2] for k in range(5))]
+        for i in range(10)
+    ]
+    header = ["用户", "回复", "模型", "共情", "情绪", "探索", "风险", "支持"]
+    path = tmp_path / "data/experts.csv"
+    path.parent.mkdir()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows, ["我很难过。", "回复99", "m0", *[""] * 5]])
+    places = {
+        "user": "#1",
+        "reply": "#2",
+        "model": "#3",
+        **dict(zip((f"label.E1.{d}" for d in DIMENSIONS), "DEFGH", strict=True)),
+    }
+    (path.parent / "columns.toml").write_text(
+        "".join(f'"{name}" = "{place}"\n' for name, place in places.items()), encoding="utf-8"
+    )
+    columns = ",".join(f"{name}={place}" for name, place in places.items())
+    with Stub(judged([[*row[:3], *(cell == "是" for cell in row[3:])] for row in rows])) as stub:
+        options = ("--judge", stub.judge, "--as-published", "--no-qualify")
+        if loaded_before:
+            command("load", "psycrisis", "--data", path, "--map", columns, "--out", tmp_path / "run")
+            command("rate", "psycrisis", "--replies", tmp_path / "run", *options)
+        else:
+            command("rate", "psycrisis", "--replies", path, "--map", columns, "--out", tmp_path / "run", *options)
+    assert stub.calls == 10, "a reply that no expert rated costs nothing"
+    (row,) = rows_of("psycrisis", Played(path.parent, tmp_path / "run"))
+    assert row["n"] == {"E1": 10}
+    assert None not in row["values"].values()
+
+
 def test_a_judge_without_a_verdict_is_counted_as_missing(tmp_path: Path) -> None:
     rows = experts(tmp_path / "data")
     answers = judged(rows)

@@ -41,9 +41,9 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         wanted = named([benchmark.name for benchmark in members], "or")
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     scores = score(folder)
-    answered = [] if content["plan"].get("loaded") else matching  # what authors released is no run of a protocol
+    members_run = [] if content["plan"].get("loaded") else matching  # what authors released is no run of a protocol
     rows = [
-        row for benchmark in answered for row in model_rows(benchmark, folder, scores, content.get(protocols.RECORD))
+        row for benchmark in members_run for row in model_rows(benchmark, folder, scores, content.get(protocols.RECORD))
     ]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
     if not rows:
@@ -85,10 +85,10 @@ def model_rows(
         if rater not in ("", model, "gold"):
             title = f"{title}, judged by {shown.get(rater, rater)}"
         cells = [] if void else _cells(benchmark, folder, model, rater)
-        for table, called in {replica.table: replica.compares_with, **replica.further}.items():
+        for table, caption in {replica.table: replica.compares_with, **replica.further}.items():
             in_table = {c.column: c.value for c in cells if c.table == table and isinstance(c.value, float)}
             yield new_row(
-                benchmark, (table, called), title, {**(values if table == replica.table else {}), **in_table},
+                benchmark, (table, caption), title, {**(values if table == replica.table else {}), **in_table},
                 protocols.standing(record, lost), notes=replica.not_computed,
             )  # fmt: skip
 

@@ -59,8 +59,8 @@ def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
     if not people or not all(people.values()):
         return
     loaded = bool(manifest.read(folder).get("plan", {}).get("loaded"))
-    rated = {reply for values in people.values() for reply in values}
-    of_judges = [r for r in ratings if r.rater_kind is RaterKind.MODEL and r.subject in rated]
+    subjects = {reply for values in people.values() for reply in values}
+    of_judges = [r for r in ratings if r.rater_kind is RaterKind.MODEL and r.subject in subjects]
     judges = _judges(of_judges, table, loaded=loaded)
     titles = short_names(judges)
     for judge, verdicts in judges.items():
@@ -95,14 +95,14 @@ def _judges(ratings: Sequence[Rating], table: JudgesTable, *, loaded: bool) -> d
     judges: dict[str, _Verdicts] = {}
     for (judge, reply, _), parts in _by_verdict(ratings).items():
         verdicts = judges.get(judge) or _Verdicts({}, set(), set(), in_several_calls=False)
-        asked = [part for part in parts if part.status is not Status.NOT_APPLICABLE]
-        if asked:  # without a label nobody was asked; the reply stands without a verdict
+        answers = [part for part in parts if part.status is not Status.NOT_APPLICABLE]
+        if answers:  # without a label nobody was asked; the reply stands without a verdict
             verdicts.by_reply.setdefault(reply, []).append(_value(parts, table))
-        for rating in asked:
+        for rating in answers:
             verdicts.instruments.add(instruments.of_ratings(rating.instrument, loaded=loaded))
             if rating.instrument:  # a released verdict does not say how it was asked for
                 verdicts.temperatures.add(rating.provenance.get("parameters", {}).get("temperature"))
-        calls = {tuple(part.provenance.get("calls", ())) for part in asked}
+        calls = {tuple(part.provenance.get("calls", ())) for part in answers}
         judges[judge] = verdicts._replace(in_several_calls=verdicts.in_several_calls or len(calls) > 1)
     return judges
 
@@ -134,9 +134,9 @@ def _lacking(benchmark: Benchmark, table: JudgesTable, verdicts: _Verdicts) -> I
     if any(name != instruments.RELEASED and "+" not in name for name in verdicts.instruments):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = sorted(value for value in verdicts.temperatures if value is not None)
-    theirs = options["judge_temperature"]
-    if sent and sent != [theirs]:
-        paper = "the paper sent none" if isinstance(theirs, str) else f"the paper's judges at {theirs:g}"
+    temperature = options["judge_temperature"]
+    if sent and sent != [temperature]:
+        paper = "the paper sent none" if isinstance(temperature, str) else f"the paper's judges at {temperature:g}"
         yield f"asked at temperature {named([f'{value:g}' for value in sent])}, and {paper}"
     if verdicts.in_several_calls and options["mode"] == Mode.JOINT:
         yield "asked about each criterion in a call of its own, and the paper's judges about all in one"

@@ -121,9 +121,7 @@ def rate(
         _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
-        provided = _replies(
-            replies, benchmark, columns or {}, limit, out, beside_people=config.as_published and not people
-        )
+        provided = _replies(replies, benchmark, columns or {}, limit, out, beside_people=people == [])
     provided = provided.rated_by(people)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)

@@ -324,9 +324,11 @@ def _beside_the_paper(run: OpenRun) -> str:
         asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
         return published_standing(None) if recorded and asks else ""
     rows = [row for s in run.sections for row in model_rows(s.benchmark, run.folder, run.scores, record)]
-    lost = dict.fromkeys((row.row, reason) for row in rows for reason in row.reasons if reason not in record["lacks"])
+    reasons = dict.fromkeys(
+        (row.row, reason) for row in rows for reason in row.reasons if reason not in record["lacks"]
+    )
     several = len({row.row for row in rows}) > 1
-    return published_standing(record, [f"{row}: {reason}" if several else reason for row, reason in lost])
+    return published_standing(record, [f"{row}: {reason}" if several else reason for row, reason in reasons])
 
 
 def published_standing(record: Mapping[str, Any] | None, missing: Sequence[str] = ()) -> str:

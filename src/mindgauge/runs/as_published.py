@@ -34,11 +34,14 @@ class PublishedProtocol(NamedTuple):
 
 
 class JudgingProtocol(NamedTuple):
-    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate; all where none is named."""
+    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate.
+
+    All people if none is named; None where judges rate all replies.
+    """
 
     benchmark: Benchmark
     config: RunConfig
-    people: Sequence[str]
+    people: Sequence[str] | None
 
 
 def protocol(
@@ -76,7 +79,7 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         UsageError: no table of judges beside people is on record, or an option contradicts its protocol.
     """
     if not config.as_published:
-        return JudgingProtocol(benchmark, config, [])
+        return JudgingProtocol(benchmark, config, None)
     table = protocols.judges_table(benchmark.folder)
     if table is None:
         raise UsageError(

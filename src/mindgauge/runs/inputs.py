@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.benchmarks.hub_layout.replies import reply_table
 from mindgauge.raters.window import Unit
-from mindgauge.records import Status, digest
+from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
@@ -200,22 +200,24 @@ class Inputs(NamedTuple):
                     continue
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
-    def rated_by(self, people: Sequence[str]) -> Inputs:
-        """Return of a run the replies that some people gave a value; all where nobody is named.
+    def rated_by(self, people: Sequence[str] | None) -> Inputs:
+        """Return of a run the replies that some people gave a value, or anybody if none is named; all replies for None.
 
         Raises:
             UsageError: these are no replies of a run, or nobody of them gave any a value.
         """
-        if not people:
+        if people is None or (self.run is None and not people):
             return self
         if self.run is None:
             raise UsageError(
                 f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
             )
         with Store(self.run) as store:
-            ratings = [r for r in store.ratings(self.benchmark.name) if r.rater in people and r.value is not None]
+            ratings = [r for r in store.ratings(self.benchmark.name) if r.value is not None]
+        ratings = [r for r in ratings if (r.rater in people if people else r.rater_kind is RaterKind.PERSON)]
         if not ratings:
-            raise UsageError(f"{self.run}: no rating of {named(people, 'or')} is in this run; load the paper's release")
+            whose = named(people, "or") if people else "a person"
+            raise UsageError(f"{self.run}: no rating of {whose} is in this run; load the paper's release")
         return self._replace(selection=frozenset(rating.subject for rating in ratings))
 
     def announce(self, folder: Path, notice: Notice) -> None:
@@ -314,18 +316,21 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
 def labelled_replies(
     source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
 ) -> Inputs:
-    """Read a file of replies, and what people said of them in its columns `label.CRITERION`.
+    """Read the replies of a file that people rated in its columns `label.CRITERION`, and what they said.
 
     Raises:
         DataError: it cannot be read, or nobody said anything.
     """
-    read = labelled.read(source, benchmark, columns, [])
-    read = read if limit is None else read.limited(limit)
-    if not read.ratings:
+    content = labelled.read(source, benchmark, columns, [])
+    subjects = {rating.subject for rating in content.ratings}
+    content = content.of([reply for reply in content.replies if reply.id in subjects])
+    content = content if limit is None else content.limited(limit)
+    if not content.ratings:
         raise DataError(f"{_name(source)}: no column label.CRITERION or label.PERSON.CRITERION with what people said; name it with --map")  # fmt: skip
     return Inputs(
-        benchmark, read.samples, read.replies, _identified(read.replies), _name(source), read.notes,
-        model=_unnamed(source, columns), ratings=read.ratings,
+        benchmark, content.samples, content.replies, _identified(content.replies), _name(source), content.notes,
+        model=_unnamed(source, {ours: name for ours, name in columns.items() if not ours.startswith(mapping.LABEL)}),
+        ratings=content.ratings,
     )  # fmt: skip
 
 

@@ -109,11 +109,11 @@ def _summed(
             verdict = (rating.rater, rating.rater_kind, reply(rating), rating.run)
             verdicts.setdefault(verdict, []).append(rating)
     sums: dict[tuple[str, RaterKind], dict[int | str, list[float]]] = {}
-    for (rater, kind, rated, _), parts in verdicts.items():
+    for (rater, kind, subject, _), parts in verdicts.items():
         if len(parts) == len(columns.DIMENSIONS):
             total = float(sum(part.value == "yes" for part in parts))
-            sums.setdefault((rater, kind), {}).setdefault(rated, []).append(total)
-    return {rater: {rated: fmean(of_runs) for rated, of_runs in totals.items()} for rater, totals in sums.items()}
+            sums.setdefault((rater, kind), {}).setdefault(subject, []).append(total)
+    return {rater: {subject: fmean(of_runs) for subject, of_runs in totals.items()} for rater, totals in sums.items()}
 
 
 def _by_side(
@@ -136,8 +136,8 @@ def _correlations(method: str, totals: _Totals, *, at_both_levels: bool = False)
     rows = [row for row in judge_totals if row in totals.people and row in totals.model]
     for measure in (*MEASURES, *(OTHER_LEVELS if at_both_levels else ())):
         if not rows:
-            lacking = "no reply has totals of people's and of this judge's" if at_both_levels else WITHDRAWN
-            yield RecomputedCell("agreement", method, measure, None, lacking.format(method=method))
+            note = "no reply has totals of people's and of this judge's" if at_both_levels else WITHDRAWN
+            yield RecomputedCell("agreement", method, measure, None, note.format(method=method))
         elif measure.endswith(_SYSTEM_LEVEL):
             yield _by_system(method, measure, rows, judge_totals, totals)
         else:
