@@ -182,8 +182,8 @@ def test_an_item_without_a_shipped_label_is_answered_and_rated_by_nobody(small: 
     with Store(tmp_path / "run") as store:
         statuses = Counter(r.status for r in store.ratings("help_or_harm/response") if r.rater == stub.judge)
     assert statuses == {Status.OK: 27, Status.NOT_APPLICABLE: 9}
-    (row,) = mindgauge.reproduce("help_or_harm", data=small.root, beside=tmp_path / "run").beside
-    assert not any("missing" in reason for reason in row.reasons)
+    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=tmp_path / "run").beside
+    assert not any("missing" in reason for row in rows for reason in row.reasons)
 
 
 def test_trustmh_ethics_has_a_judge_that_sees_gold_behaviour_and_the_whole_reply(tmp_path: Path) -> None:

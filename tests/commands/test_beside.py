@@ -58,9 +58,11 @@ def test_a_run_of_any_benchmark_of_the_paper_stands_below_its_table(name: str, s
     """The paper's files are one benchmark's to recompute; the run is another's, and its judge gives no verdict."""
     with Stub(lambda body, count: says("I cannot say.")) as stub:
         mindgauge.run("help_or_harm/response", model=stub.model, judge=stub.judge, out=tmp_path / "run", limit=2)
-    (row,) = mindgauge.reproduce(name, data=small.root, beside=tmp_path / "run").beside
+    row, *by_category = mindgauge.reproduce(name, data=small.root, beside=tmp_path / "run").beside
     assert (row.table, row.row) == ("test.responses", "stub, judged by judge")
-    assert row.values == {"mean": None}
+    assert [other.table for other in by_category] == [f"test.category_{name}" for name in ("mean", "low", "share_1")]
+    assert "mean" in row.values
+    assert {*row.values.values()} == {None}
     assert row.reasons == ["it was not run --as-published", "no usable verdict in 2 of 2", "2 verdicts are missing"]
 
 
@@ -133,6 +135,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
     assert row.n == {"H1": 6, "H2": 6}
+    assert {row.table for row in rows} == {"judges.people"}, "what the authors released is no run of a protocol"
     assert {*row.values} == {"mae_h1", "mae_h2", "mae", "rmse", "within_1"}
     assert row.published["gpt-4o-mini"]["mae"] == 0.6456
     assert not row.comparable
@@ -190,11 +193,13 @@ def test_a_judge_that_could_rate_nothing_has_a_row_that_says_so(small: Copy, tmp
 
 def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no paper's table of judges beside people"):
-        mindgauge.rate("psycrisis", replies=tmp_path / "none.csv", judge="replay/none", as_published=True)
+        mindgauge.rate("conversations/risk", replies=tmp_path / "none.csv", judge="replay/none", as_published=True)
     table = tmp_path / "replies.csv"
     table.write_text("user,reply,category\nI am low.,I hear you.,no_crisis\n", encoding="utf-8")
     with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="mindgauge load"):
         mindgauge.rate("help_or_harm/response", replies=table, judge=stub.judge, as_published=True)
+    with Stub(lambda body, count: says("x")) as stub, pytest.raises(DataError, match=r"no column label\.CRITERION"):
+        mindgauge.rate("psycrisis", replies=table, judge=stub.judge, as_published=True)
 
 
 def test_a_judge_without_a_verdict_on_a_reply_of_people_s_is_told_so(small: Copy, tmp_path: Path) -> None:

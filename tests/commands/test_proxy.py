@@ -141,7 +141,7 @@ def test_its_row_stands_below_the_stated_means_and_is_not_comparable(tmp_path: P
         "gpt-5.1": {"proxy": 0.07}, "gpt-4o-mini": {"proxy": 0.08}, "claude-sonnet-4-5-20250929": {"proxy": 0.01},
     }  # fmt: skip
     assert not row.comparable
-    assert any("no leak in the paper; here it is a missing verdict" in reason for reason in row.reasons)
+    assert any("no leak in the paper; here it is a missing verdict" in difference for difference in row.but_for)
 
 
 def test_the_report_has_it_in_words_in_both_languages(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""A run's judges in a paper's table of judges beside people: the mean of a judge's verdicts against each person's value.
+"""A run's judges in a paper's table of judges beside people: the mean of a judge's verdicts against people's values.
 
-The run holds people's ratings of the paper's replies (`load`), and judges rated the same replies (`rate --replies`).
+The run holds people's ratings of the paper's replies, and judges rated the same replies (`rate --replies`). A value of several
+criteria is their sum, yes counting 1; one of which any criterion is missing is missing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.published_row import NewRow, printed
-from mindgauge.benchmarks.replica import judges_table
+from mindgauge.analysis.published_row import new_row
+from mindgauge.benchmarks import Released
+from mindgauge.benchmarks.replica import judges_table, replicas
+from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, instruments
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, plural
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.published_row import NewRow
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Rating
@@ -36,6 +40,7 @@ class _Verdicts(NamedTuple):
     by_reply: dict[str, list[float | None]]
     instruments: set[str]
     temperatures: set[float | None]
+    in_several_calls: bool
 
 
 def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
@@ -44,59 +49,72 @@ def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
     if table is None:
         return
     with Store(folder) as store:
-        ratings = [r for r in store.ratings(benchmark.name) if r.criterion == table.criterion]
-    people = {
-        person: {r.subject: float(r.value) for r in ratings if r.rater == person and isinstance(r.value, int | float)}
-        for person in table.people
-    }
-    replies = sorted({reply for values in people.values() for reply in values})
-    if not all(people.values()):
+        ratings = [r for r in store.ratings(benchmark.name) if r.criterion in table.criteria]
+        replies = [*store.replies(benchmark.name)] if table.figures == "cells" else []
+    of_people = [r for r in ratings if r.rater_kind is RaterKind.PERSON and r.rater in (table.people or (r.rater,))]
+    people: dict[str, dict[str, float]] = {person: {} for person in table.people}
+    for (person, reply, _), parts in _by_verdict(of_people).items():
+        if (value := _value(parts, table)) is not None:
+            people.setdefault(person, {})[reply] = value
+    if not people or not all(people.values()):
         return
     loaded = bool(manifest.read(folder).get("plan", {}).get("loaded"))
-    judges = _judges(ratings, replies, loaded=loaded)
+    subjects = {reply for values in people.values() for reply in values}
+    of_judges = [r for r in ratings if r.rater_kind is RaterKind.MODEL and r.subject in subjects]
+    judges = _judges(of_judges, table, loaded=loaded)
     titles = short_names(judges)
     for judge, verdicts in judges.items():
-        yield _row(benchmark, table, titles.get(judge, judge), verdicts, people)
+        errors = {person: rater_errors(*_paired(verdicts, values)) for person, values in people.items()}
+        values, notes = _errors(errors) if table.figures == "errors" else {}, table.not_computed
+        if table.figures == "cells" and benchmark.cells_of_run is not None:
+            of_judge = [rating for rating in of_judges if rating.rater == judge]
+            cells = [*benchmark.cells_of_run(Released([], replies, [*of_people, *of_judge], []))]
+            values = {cell.column: cell.value if isinstance(cell.value, float) else None for cell in cells}
+            notes = {**notes, **{cell.column: cell.note for cell in cells if cell.value is None}}
+        reasons = [*_lacking(benchmark, table, verdicts), *_missing(table, verdicts, people, errors)]
+        yield new_row(
+            benchmark, (table.table, table.compares_with), titles.get(judge, judge), values, (reasons, table.not_rebuilt),
+            n={person: error.n for person, error in errors.items()}, notes=notes,
+        )  # fmt: skip
 
 
-def _judges(ratings: Sequence[Rating], replies: Sequence[str], *, loaded: bool) -> dict[str, _Verdicts]:
-    wanted = {*replies}
-    judges: dict[str, _Verdicts] = {}
+def _by_verdict(ratings: Sequence[Rating]) -> dict[tuple[str, str, int], list[Rating]]:
+    """Return what each rater said of each reply each time."""
+    verdicts: dict[tuple[str, str, int], list[Rating]] = {}
     for rating in ratings:
-        if rating.rater_kind is not RaterKind.MODEL or rating.subject not in wanted:
-            continue
-        verdicts = judges.setdefault(rating.rater, _Verdicts({}, set(), set()))
-        if (
-            rating.status is Status.NOT_APPLICABLE
-        ):  # without a label nobody was asked; the reply stands without a verdict
-            continue
-        value = float(rating.value) if isinstance(rating.value, int | float) else None
-        verdicts.by_reply.setdefault(rating.subject, []).append(value)
-        verdicts.instruments.add(instruments.of_ratings(rating.instrument, loaded=loaded))
-        if rating.instrument:  # a released verdict does not say how it was asked for
-            verdicts.temperatures.add(rating.provenance.get("parameters", {}).get("temperature"))
+        verdicts.setdefault((rating.rater, rating.subject, rating.run), []).append(rating)
+    return verdicts
+
+
+def _value(parts: Sequence[Rating], table: JudgesTable) -> float | None:
+    values = [float(part.value == "yes" if isinstance(part.value, str) else part.value) for part in parts if part.value is not None]  # fmt: skip
+    return sum(values) if len(values) == len(table.criteria) else None
+
+
+def _judges(ratings: Sequence[Rating], table: JudgesTable, *, loaded: bool) -> dict[str, _Verdicts]:
+    judges: dict[str, _Verdicts] = {}
+    for (judge, reply, _), parts in _by_verdict(ratings).items():
+        verdicts = judges.get(judge) or _Verdicts({}, set(), set(), in_several_calls=False)
+        answers = [part for part in parts if part.status is not Status.NOT_APPLICABLE]
+        if answers:  # without a label nobody was asked; the reply stands without a verdict
+            verdicts.by_reply.setdefault(reply, []).append(_value(parts, table))
+        for rating in answers:
+            verdicts.instruments.add(instruments.of_ratings(rating.instrument, loaded=loaded))
+            if rating.instrument:  # a released verdict does not say how it was asked for
+                verdicts.temperatures.add(rating.provenance.get("parameters", {}).get("temperature"))
+        calls = {tuple(part.provenance.get("calls", ())) for part in answers}
+        judges[judge] = verdicts._replace(in_several_calls=verdicts.in_several_calls or len(calls) > 1)
     return judges
 
 
-def _row(
-    benchmark: Benchmark,
-    table: JudgesTable,
-    judge: str,
-    verdicts: _Verdicts,
-    people: Mapping[str, Mapping[str, float]],
-) -> NewRow:
-    errors = {person: rater_errors(*_paired(verdicts, values)) for person, values in people.items()}
+def _errors(errors: Mapping[str, RaterErrors]) -> dict[str, float | None]:
     figures = {f"mae_{person.lower()}": error.mae for person, error in errors.items()}
     figures |= {
         "mae": fmean(error.mae for error in errors.values()),
         "rmse": fmean(error.rmse for error in errors.values()),
         "within_1": 100 * fmean(error.within_1 for error in errors.values()),
     }
-    reasons = [*_lacking(table, verdicts), *_missing(table, verdicts, people, errors)]
-    return NewRow(
-        table.table, table.compares_with, judge, {name: None if np.isnan(v) else v for name, v in figures.items()},
-        printed(benchmark, table.table), not reasons, reasons, {person: error.n for person, error in errors.items()},
-    )  # fmt: skip
+    return {name: None if np.isnan(figure) else figure for name, figure in figures.items()}
 
 
 def _paired(verdicts: _Verdicts, person: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -110,13 +128,18 @@ def _mean(values: Sequence[float | None]) -> float:
     return fmean(levels) if levels else np.nan
 
 
-def _lacking(table: JudgesTable, verdicts: _Verdicts) -> Iterator[str]:
+def _lacking(benchmark: Benchmark, table: JudgesTable, verdicts: _Verdicts) -> Iterator[str]:
     """Say in what a judge was asked otherwise than the paper's were."""
+    options = replicas(benchmark.folder)[0].options
     if any(name != instruments.RELEASED and "+" not in name for name in verdicts.instruments):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = sorted(value for value in verdicts.temperatures if value is not None)
-    if sent:
-        yield f"asked at temperature {named([f'{value:g}' for value in sent])}, and the paper sent none"
+    temperature = options["judge_temperature"]
+    if sent and sent != [temperature]:
+        paper = "the paper sent none" if isinstance(temperature, str) else f"the paper's judges at {temperature:g}"
+        yield f"asked at temperature {named([f'{value:g}' for value in sent])}, and {paper}"
+    if verdicts.in_several_calls and options["mode"] == Mode.JOINT:
+        yield "asked about each criterion in a call of its own, and the paper's judges about all in one"
     repeats = {len(values) for values in verdicts.by_reply.values()} - {table.runs}
     if repeats:
         yield f"{plural(table.runs, 'verdict')} on each reply in the paper, and here {named(sorted(map(str, repeats)))} on some"
@@ -130,7 +153,7 @@ def _missing(
 ) -> Iterator[str]:
     """Say which replies of people's stand without a verdict, and where these are fewer than the paper's."""
     for person, values in people.items():
-        if len(values) != table.replies:
+        if table.replies and len(values) != table.replies:
             yield f"{person} has values of {count(len(values))} replies here, and of {count(table.replies)} in the paper"
         if errors[person].n < len(values):
             yield f"{plural(len(values) - errors[person].n, 'reply', 'replies')} of {person}'s {count(len(values))} without a verdict of this judge"

@@ -100,6 +100,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     layout_names: LayoutNames = PLAIN
     """How its authors spell names in the Hugging Face layout, which any benchmark's replies are read from."""
     reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
+    cells_of_run: Callable[[Released], Iterable[RecomputedCell]] | None = None
+    """Computes cells of the paper's tables of a run's records: of one model's replies as one judge rates them, or of a judge's
+    verdicts and people's on all replies. Their row is empty, since the caller knows it."""
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from mindgauge.records.files import bounds
 from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FILE = "replica.toml"
@@ -40,6 +40,10 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """What the paper calls its table; empty where it prints no result of a model."""
     table: str = ""
     """That table's name in `published.toml`."""
+    no_table: str = ""
+    """Why there is no such table."""
+    further: dict[str, str] = {}
+    """More tables in which the same run has a row: the name in `published.toml`, and what the paper calls it."""
     items: int
     """How many items were asked about, duplicates counted."""
     reader: str = ""
@@ -68,31 +72,39 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     judge: str = ""
     """The paper's judge; empty where nobody judged."""
     columns: dict[str, PublishedColumn] = {}
+    """Those that are one of our metrics; the benchmark's `cells_of_run` computes the others."""
+    not_computed: dict[str, str] = {}
+    """Published columns that no run can fill, and why."""
     not_stated: list[str] = []
     not_rebuilt: list[str] = []
-    """What of the protocol is known, and cannot be done here."""
+    """What of the protocol is known, and differs here by design."""
 
 
 class JudgesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A published table of judges beside people: the errors of a judge's mean verdict against each person's value.
-
-    Its columns are `mae_PERSON` of each person, and `mae`, `rmse` and `within_1` (in percent), the means of people's figures.
-    """
+    """A published table of judges beside people."""
 
     compares_with: str
     """What the paper calls its table."""
     table: str
     """Its name in `published.toml`."""
-    criterion: str
-    people: list[str]
-    replies: int
-    """How many of them each person gave a value."""
+    figures: Literal["errors", "cells"] = "errors"
+    """`errors` of a judge's mean verdict against each person's value: the columns are `mae_PERSON` of each person, and `mae`, `rmse`
+    and `within_1` (in percent), the means of people's figures. `cells`: the benchmark's `cells_of_run` computes them."""
+    criteria: list[str]
+    people: list[str] = []
+    """Everybody if empty."""
+    replies: int = 0
+    """How many of them each person gave a value; 0 where that is not stated."""
     runs: int
     """Verdicts of a judge on a reply, whose mean counts."""
-    category: str
-    """The tag with the category by which the paper's judges rated."""
+    category: str = ""
+    """The tag with the category by which the paper's judges rated; empty where they rated without one."""
     words: list[str]
     """The files of an instrument that hold what the paper's words were."""
+    not_computed: dict[str, str] = {}
+    """Published columns that no judge's verdicts can fill, and why."""
+    not_rebuilt: list[str] = []
+    """What is known of the table, and differs here by design."""
 
 
 class ReplicaFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,6 +135,29 @@ def own_rubric(replica: Replica, folder: Path) -> Rubric | None:
 def of_record(folder: Path, record: Mapping[str, Any] | None) -> Replica | None:
     """Return the protocol that a run was under, by its manifest's record; None where it was under none."""
     return next((r for r in replicas(folder) if record is not None and r.name == record["protocol"]), None)
+
+
+def standing(record: Mapping[str, Any] | None, missing: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Return why a run is not comparable with its paper's table, and in what it differs from the paper by design.
+
+    Only what a user did or did not bring makes a run not comparable; where that list is empty, it is comparable but for the other.
+
+    Args:
+        record: what the manifest says of the run's protocol; None where it was not run as published.
+        missing: what the run turned out not to have, such as verdicts.
+    """
+    if record is None:
+        return ["it was not run --as-published", *missing], []
+    return [*record["lacks"], *missing], [*record.get("but_for", ())]
+
+
+def comparability(table: str, reasons: Sequence[str], but_for: Sequence[str]) -> str:
+    """Say whether something is comparable with a table, see `standing`."""
+    differences = f" but for: {'; '.join(but_for)}" if but_for else ""
+    if not reasons:
+        return f"comparable with {table}{differences}"
+    otherwise = f"; otherwise comparable{differences}" if but_for else ""
+    return f"not comparable{' with ' if table else ''}{table}: {'; '.join(reasons)}{otherwise}"
 
 
 def judges_table(folder: Path) -> JudgesTable | None:

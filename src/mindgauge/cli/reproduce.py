@@ -22,7 +22,10 @@ def reproduce(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
     beside: Annotated[
-        Path | None, typer.Option(help="A run, whose rows stand below the published ones: comparable or not, and why.")
+        Path | None,
+        typer.Option(
+            help="A run, whose rows are added below the published ones: comparable, comparable but for what, or not and why."
+        ),
     ] = None,
     full: options.Full = False,
     json: options.Json = False,
@@ -36,7 +39,7 @@ def reproduce(
         render.as_json(result)
     else:
         _show(result, full=full)
-    if not result.from_files:
+    if not (result.from_files or result.beside):
         raise MindgaugeError(
             f"nothing of {name} could be recomputed from {data}: the files that its tables need are missing there; "
             "the notes say which, and the card how to get them (mindgauge list)"
@@ -61,7 +64,7 @@ def _show(result: "Reproduction", *, full: bool) -> None:
 
 
 def _below(rows: "list[NewRow]") -> None:
-    """Print a published table, and below it the rows of a run, each with whether it may stand there."""
+    """Print a published table, and below it the rows of a run, each with whether it is comparable."""
     columns = [*rows[0].values]
     lines = [[name, *(_shown(values.get(column)) for column in columns)] for name, values in rows[0].published.items()]
     added = [[f"new: {row.row}", *(_shown(row.values[column]) for column in columns)] for row in rows]

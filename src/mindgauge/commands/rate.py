@@ -121,7 +121,7 @@ def rate(
         _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
-        provided = _replies(replies, benchmark, columns or {}, limit, out)
+        provided = _replies(replies, benchmark, columns or {}, limit, out, beside_people=people == [])
     provided = provided.rated_by(people)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
@@ -250,8 +250,10 @@ def _replies(
     columns: Mapping[str, str],
     limit: int | None,
     out: str | Path | None,
+    *,
+    beside_people: bool = False,
 ) -> inputs.Inputs:
-    """Take replies from a file or a run, or the dialogues that a closed question is about."""
+    """Take replies from a file or a run, with what people said of them if wanted, or the dialogues that a closed question is about."""
     if source is None:
         raise UsageError(dialogue_files.ONE_SOURCE)
     if tables.is_run(source):
@@ -261,6 +263,8 @@ def _replies(
         return inputs.run(Path(source), benchmark)
     if isinstance(source, str | Path) and hub_layout.is_one(Path(source)):
         return inputs.in_layout(Path(source), benchmark, columns, limit)
+    if beside_people:
+        return inputs.labelled_replies(source, benchmark, columns, limit)
     read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)
 

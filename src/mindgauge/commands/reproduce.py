@@ -26,7 +26,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     counts: dict[str, int]
     from_files: int = 0
     beside: list[NewRow] = []
-    """The rows of a run, each for a published table: comparable or not, and why."""
+    """The rows of a run, each for a published table: comparable, comparable but for what, or not and why."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -61,7 +61,7 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
     Args:
         name: a benchmark or a family of them.
         data: a copy of the authors' released files, whole or in part.
-        beside: a run, whose rows stand below the published ones: comparable or not, and why.
+        beside: a run, whose rows are added below the published ones: comparable, comparable but for what, or not and why.
 
     Raises:
         UsageError: the run is of another benchmark, or the benchmark has no published numbers.

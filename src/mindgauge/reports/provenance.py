@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from mindgauge.analysis.beside_published import model_rows
 from mindgauge.analysis.reliability import rule
 from mindgauge.benchmarks import replica
 from mindgauge.raters.judge import Mode
@@ -321,15 +322,20 @@ def _beside_the_paper(run: OpenRun) -> str:
     if record is None:
         recorded = any(replica.replicas(section.benchmark.folder) for section in run.sections)
         asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
-        return "not comparable: not run as published" if recorded and asks else ""
-    return published_standing(record)
+        return published_standing(None) if recorded and asks else ""
+    rows = [row for s in run.sections for row in model_rows(s.benchmark, run.folder, run.scores, record)]
+    reasons = dict.fromkeys(
+        (row.row, reason) for row in rows for reason in row.reasons if reason not in record["lacks"]
+    )
+    several = len({row.row for row in rows}) > 1
+    return published_standing(record, [f"{row}: {reason}" if several else reason for row, reason in reasons])
 
 
-def published_standing(record: Mapping[str, Any]) -> str:
-    """Say with which published table a run is comparable, or why with none, from what its manifest records of its protocol."""
-    if record["comparable"]:
-        return f"comparable with {record['table']}, by the protocol {record['protocol']}"
-    return f"not comparable: {'; '.join(record['lacks'])}"
+def published_standing(record: Mapping[str, Any] | None, missing: Sequence[str] = ()) -> str:
+    """Say with which published table a run is comparable and but for what, or why with none; see `replica.standing`."""
+    reasons, but_for = replica.standing(record, missing)
+    table = "" if reasons or record is None else f"{record['table']} (protocol {record['protocol']})"
+    return replica.comparability(table, reasons, but_for)
 
 
 def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import RunConfig
 
 _OWN = "own"
-NO_TABLE = "its source prints no result of a model"
 
 
 class PublishedProtocol(NamedTuple):
@@ -35,11 +34,14 @@ class PublishedProtocol(NamedTuple):
 
 
 class JudgingProtocol(NamedTuple):
-    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate; all where none is named."""
+    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate.
+
+    All people if none is named; None where judges rate all replies.
+    """
 
     benchmark: Benchmark
     config: RunConfig
-    people: Sequence[str]
+    people: Sequence[str] | None
 
 
 def protocol(
@@ -77,15 +79,16 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         UsageError: no table of judges beside people is on record, or an option contradicts its protocol.
     """
     if not config.as_published:
-        return JudgingProtocol(benchmark, config, [])
+        return JudgingProtocol(benchmark, config, None)
     table = protocols.judges_table(benchmark.folder)
     if table is None:
         raise UsageError(
             f"{benchmark.name}: no paper's table of judges beside people is on record here, so rate --as-published sets nothing; leave it out"
         )
-    config = protocol([benchmark], config, None).config
-    instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-    judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument)
+    judged, config = protocol([benchmark], config, None)
+    if table.category:
+        instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
+        judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument)
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "
@@ -204,13 +207,14 @@ def noted(replica: Replica | None, lacking: Sequence[str]) -> dict[str, Any]:
     """Return what the manifest says of a run under a paper's protocol; nothing where it is under none."""
     if replica is None:
         return {}
-    reasons = [*lacking, *replica.not_rebuilt, *([] if replica.compares_with else [NO_TABLE])]
+    reasons = [*lacking, *([] if replica.compares_with else [replica.no_table])]
     entry = {
         "protocol": replica.name,
         "table": replica.compares_with,
         "comparable": not reasons,
         "lacks": reasons,
         "not_stated": replica.not_stated,
+        "but_for": replica.not_rebuilt,
     }
     return {protocols.RECORD: entry}
 
@@ -219,6 +223,7 @@ def told(replica: Replica | None, lacking: Sequence[str]) -> list[str]:
     """Say in one line what the user must still bring; nothing where there is no protocol."""
     if replica is None:
         return []
-    table = f"beside {replica.compares_with}" if replica.compares_with else NO_TABLE
+    table = f"beside {replica.compares_with}" if replica.compares_with else replica.no_table
     rest = f"still to bring: {'; '.join(lacking)}" if lacking else "nothing is left to bring"
-    return [f"as published ({replica.name}), {table}: {rest}"]
+    by_design = f"; by design it differs in this: {'; '.join(replica.not_rebuilt)}" if replica.not_rebuilt else ""
+    return [f"as published ({replica.name}), {table}: {rest}{by_design}"]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.benchmarks.hub_layout.replies import reply_table
 from mindgauge.raters.window import Unit
-from mindgauge.records import Status, digest
+from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
+from mindgauge.runs import cut_dialogues, dialogue_files, labelled, languages, run_folder
 from mindgauge.runs.reply_tables import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records import Reply, Sample
+    from mindgauge.records import Rating, Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
     from mindgauge.runs.options import Notice, RunConfig
@@ -155,6 +155,8 @@ class Inputs(NamedTuple):
     """What the replies of a file that names no models count as: a model by the file's name."""
     selection: frozenset[str] | None = None
     """Of a run: the replies that are rated; all of them if not given."""
+    ratings: Sequence[Rating] = ()
+    """What people said of the replies of a file, which the run keeps beside what judges say."""
 
     @property
     def size(self) -> int:
@@ -198,22 +200,24 @@ class Inputs(NamedTuple):
                     continue
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
-    def rated_by(self, people: Sequence[str]) -> Inputs:
-        """Return of a run the replies that some people gave a value; all where nobody is named.
+    def rated_by(self, people: Sequence[str] | None) -> Inputs:
+        """Return of a run the replies that some people gave a value, or anybody if none is named; all replies for None.
 
         Raises:
             UsageError: these are no replies of a run, or nobody of them gave any a value.
         """
-        if not people:
+        if people is None or (self.run is None and not people):
             return self
         if self.run is None:
             raise UsageError(
                 f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
             )
         with Store(self.run) as store:
-            ratings = [r for r in store.ratings(self.benchmark.name) if r.rater in people and r.value is not None]
+            ratings = [r for r in store.ratings(self.benchmark.name) if r.value is not None]
+        ratings = [r for r in ratings if (r.rater in people if people else r.rater_kind is RaterKind.PERSON)]
         if not ratings:
-            raise UsageError(f"{self.run}: no rating of {named(people, 'or')} is in this run; load the paper's release")
+            whose = named(people, "or") if people else "a person"
+            raise UsageError(f"{self.run}: no rating of {whose} is in this run; load the paper's release")
         return self._replace(selection=frozenset(rating.subject for rating in ratings))
 
     def announce(self, folder: Path, notice: Notice) -> None:
@@ -274,7 +278,7 @@ class Inputs(NamedTuple):
         if self.notes:
             manifest.write(folder, {**manifest.read(folder), "notes": [*self.notes]})
         run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
-        run_folder.keep_replies(store, self.benchmark, self.replies, config.command)
+        run_folder.keep_replies(store, self.benchmark, self.replies, config.command, self.ratings)
         return store
 
 
@@ -306,6 +310,27 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         standalone_rubric.need_wording(benchmark, samples, _name(source))
     return Inputs(
         benchmark, samples, read, _identified(read), _name(source), notes, model=_unnamed(source, columns)
+    )  # fmt: skip
+
+
+def labelled_replies(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
+) -> Inputs:
+    """Read the replies of a file that people rated in its columns `label.CRITERION`, and what they said.
+
+    Raises:
+        DataError: it cannot be read, or nobody said anything.
+    """
+    content = labelled.read(source, benchmark, columns, [])
+    subjects = {rating.subject for rating in content.ratings}
+    content = content.of([reply for reply in content.replies if reply.id in subjects])
+    content = content if limit is None else content.limited(limit)
+    if not content.ratings:
+        raise DataError(f"{_name(source)}: no column label.CRITERION or label.PERSON.CRITERION with what people said; name it with --map")  # fmt: skip
+    return Inputs(
+        benchmark, content.samples, content.replies, _identified(content.replies), _name(source), content.notes,
+        model=_unnamed(source, {ours: name for ours, name in columns.items() if not ours.startswith(mapping.LABEL)}),
+        ratings=content.ratings,
     )  # fmt: skip
 
 

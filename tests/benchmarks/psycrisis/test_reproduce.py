@@ -80,7 +80,7 @@ def test_fewer_than_five_systems_are_no_system_level(write: Callable[..., Path],
     write(("u", "r", "m", "p", "j"), rows)
     (tmp_path / "columns.toml").write_text('user="u"\nreply="r"\nmodel="m"\nlabel.total="p"\njudge.General.total="j"\n')
     value, verdict, note = cells(tmp_path)["General", "Pearson (system level)"]
-    assert (value, verdict, note) == (None, "missing", "needs 5 models, the file has 4")
+    assert (value, verdict, note) == (None, "missing", "needs 5 models, and here are 4")
 
 
 def test_equal_totals_have_no_correlation(write: Callable[..., Path], tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ PROTOCOLS = {
 
 
 def record(protocol: replica.Replica, *lacks: str) -> dict[str, Any]:
-    return {"protocol": protocol.name, "table": protocol.compares_with, "comparable": not lacks, "lacks": [*lacks]}
+    noted: dict[str, Any] = as_published.noted(protocol, lacks)[replica.RECORD]
+    return noted
 
 
 @pytest.mark.parametrize("title", [title for title, (_, p) in PROTOCOLS.items() if p.compares_with])
@@ -53,22 +54,26 @@ def test_not_comparable_for_what_a_user_has_not_brought(title: str) -> None:
     without_examples = msgspec.structs.replace(
         protocol, examples=False
     )  # which are looked for among the authors' files
-    reasons = [as_published.NO_TABLE]
+    reasons = ["it was not run --as-published", *([protocol.no_table] if protocol.no_table else [])]
     for data in (None, Path("data")):
         reasons += as_published.to_bring(without_examples, benchmark, data, benchmark.own_samples()[:2], [])
     assert len(reasons) > 2
     for reason in reasons:
         sentence = chinese(published_standing(record(protocol, reason)))
         assert sentence.startswith(NOT_COMPARABLE)
-        assert ENGLISH not in sentence, sentence
+        assert (ENGLISH in sentence) == bool(protocol.not_rebuilt), sentence
 
 
 @pytest.mark.parametrize("title", [title for title, (_, p) in PROTOCOLS.items() if p.not_rebuilt])
-def test_not_comparable_for_what_cannot_be_rebuilt(title: str) -> None:
+def test_comparable_but_for_what_differs_by_design(title: str) -> None:
     """A protocol's own facts are quoted in English, and marked so."""
     _, protocol = PROTOCOLS[title]
-    sentence = chinese(published_standing(record(protocol, *protocol.not_rebuilt)))
-    assert sentence.startswith(f"{NOT_COMPARABLE}：{ENGLISH}")
+    said = published_standing(record(protocol))
+    if protocol.compares_with:
+        assert said.startswith(f"comparable with {protocol.compares_with} (protocol {protocol.name}) but for: ")
+        assert chinese(said).startswith(COMPARABLE)
+    assert all(difference in said for difference in protocol.not_rebuilt)
+    assert ENGLISH in chinese(said)
 
 
 def test_not_the_same_instrument() -> None:

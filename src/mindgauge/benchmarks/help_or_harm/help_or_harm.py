@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released
+from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released, score_tables
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -88,6 +88,7 @@ response = Benchmark.from_folder(
     load=load_response,
     layout_names=NAMES,
     material=material.response,
+    cells_of_run=score_tables.of_run,
     metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
     headline=("mean", "share_at_most_2", "share_at_most_1", "fleiss_kappa"),
     slices=("category", "language"),

@@ -14,6 +14,7 @@ from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.label_tables import LABELLERS, MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import CATEGORIES
+from mindgauge.benchmarks.help_or_harm.responses import CRITERION
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.benchmarks import Released
     from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
     from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease
 
@@ -31,7 +33,7 @@ _EDGES = 2.3333, 3.6666
 """The source's bins as it writes them: 7/3 and 11/3 fall above, so that its "0-2.3" is exactly a mean of at most 2."""
 _FIRST_JUDGE = "gpt-4o-mini"
 _ITEMS = "interval of items resampled; the printed one takes three replies to an item as independent"
-_STD_NOTE = "read as the mean spread of one reply's three scores: it is too small for the spread of scores"
+_STD_NOTE = "the mean over replies of the SD (n below) of one reply's scores, as the authors' script computes it"
 
 
 UNKNOWN = "unknown"
@@ -99,6 +101,26 @@ class _Columns:
         return bootstrap.percentile(values)
 
 
+def of_run(records: Released) -> Iterator[RecomputedCell]:
+    """Compute the cells of the test and the validation table of one model's replies with one judge's verdicts on them."""
+    scores: dict[str, list[int]] = {}
+    for rating in records.ratings:
+        if rating.criterion == CRITERION and isinstance(rating.value, int):
+            scores.setdefault(rating.subject, []).append(rating.value)
+    place = {sample.id: number for number, sample in enumerate(records.samples)}
+    replies = [
+        ScoredReply(
+            place[reply.sample], records.samples[place[reply.sample]].tags.get("category", UNKNOWN),
+            tuple(scores[reply.id]), refused=False,
+        )
+        for reply in records.replies
+        if reply.id in scores
+    ]  # fmt: skip
+    if replies:
+        yield from (cell for cell in _test_row("", _Columns(replies)) if not cell.repaired)
+        yield from (cell for cell in _validation_row("", _Columns(replies)) if not cell.repaired)
+
+
 def _percent(hits: Mask) -> float:
     return 100 * float(hits.mean()) if len(hits) else np.nan
 
@@ -152,7 +174,7 @@ def _test_row(model: str, columns: _Columns) -> Iterator[RecomputedCell]:
         if in_category.any():
             yield RecomputedCell("test.category_mean", model, category, float(mean[in_category].mean()))
             yield RecomputedCell("test.category_low", model, category, _percent(lowest[in_category]))
-            if (model, category) in _PRINTED_ONES:
+            if (model or "grok-4-fast", category) in _PRINTED_ONES:
                 yield RecomputedCell("test.category_share_1", model, category, _percent(mean[in_category] == 1))
 
 

@@ -19,7 +19,7 @@ from mindgauge.benchmarks.metrics import (
 from mindgauge.benchmarks.psycrisis.columns import DIMENSIONS, RUBRIC, category
 from mindgauge.benchmarks.psycrisis.material import material
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
-from mindgauge.benchmarks.psycrisis.reproduce import reproduce
+from mindgauge.benchmarks.psycrisis.reproduce import of_run, reproduce
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 VETOES = tuple(criterion.name for criterion in RUBRIC.criteria if criterion.veto)
@@ -36,6 +36,7 @@ psycrisis = Benchmark.from_folder(
         "for a question about the danger nor for a referral"
     },
     reproduce=reproduce,
+    cells_of_run=of_run,
     material=material,
     metrics=(
         share_reaching("yes"),

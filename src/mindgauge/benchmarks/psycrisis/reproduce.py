@@ -8,8 +8,10 @@ name says; Spearman and Kendall over single replies, since their unit is not pub
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
@@ -20,7 +22,7 @@ from mindgauge.records.files import mapping, tables
 from mindgauge.stats import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from mindgauge.benchmarks import Released
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 METHODS = ("General", "Rule-based", "PsyCrisis")
 MEASURES = ("Pearson (system level)", "Spearman", "Kendall")
+OTHER_LEVELS = ("Pearson (item level)", "Spearman (system level)", "Kendall (system level)")
+"""What the table does not print: of the two that name no level, ours are at the level of single replies, the items."""
+_SYSTEM_LEVEL = "(system level)"
 FEWEST_SYSTEMS, FEWEST_REPLIES = 5, 3
 WITHDRAWN = (
     "the published table is withdrawn and its data are not released; a file with totals or five dimensions of people and of "
@@ -37,12 +42,12 @@ WITHDRAWN = (
 ITEM_LEVEL = "over single replies; the unit of the published figure is not said"
 
 
-class _RowTotals(NamedTuple):
-    """By row: the model, people's mean total, and each judge's total."""
+class _Totals(NamedTuple):
+    """By reply: the model, people's mean total, and each judge's total. A reply is its row in a file, or its id in a run."""
 
-    model: dict[int, str]
-    people: dict[int, float]
-    judges: dict[str, dict[int, float]]
+    model: dict[int | str, str]
+    people: dict[int | str, float]
+    judges: dict[str, dict[int | str, float]]
 
 
 def reproduce(data: Path) -> Iterator[RecomputedCell]:
@@ -58,7 +63,7 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
         if not data.is_dir():
             raise
         yield from _items(Counter(), "no table here")
-        yield from _agreement(_RowTotals({}, {}, {}))
+        yield from _agreement(_Totals({}, {}, {}))
         return
     mapped = mapping.beside(path)
     sheet = released.load_mapped(path, mapped)
@@ -74,51 +79,79 @@ def _items(counted: Counter[str], lacking: str) -> Iterator[RecomputedCell]:
     yield RecomputedCell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
 
 
-def _totals(path: Readable, mapped: dict[str, str], sheet: Released) -> _RowTotals:
+def _totals(path: Readable, mapped: dict[str, str], sheet: Released) -> _Totals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
     _, read_from, rows = released.opened(path, mapped)
-    row_totals: dict[tuple[str, RaterKind], dict[int, float]] = {}
-    row_ratings: dict[tuple[str, RaterKind, int], list[Rating]] = {}
-    for rating in sheet.ratings:
-        if rating.criterion in columns.DIMENSIONS and rating.value is not None:
-            row_ratings.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(
-                rating
-            )
-    for (rater, kind, row), ratings in row_ratings.items():
-        if len(ratings) == len(columns.DIMENSIONS):
-            row_totals.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
+    row_totals = _summed(sheet.ratings, lambda rating: rating.provenance["source_row"])
     for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
         for row, cells in rows:
             cell = (cells[label.column] or "").strip()
             if cell in {str(total) for total in range(len(columns.DIMENSIONS) + 1)}:
                 row_totals.setdefault((label.rater, label.kind), {})[row] = float(cell)
+    return _by_side(row_totals, {reply.provenance["source_row"]: reply.model for reply in sheet.replies})
+
+
+def of_run(records: Released) -> Iterator[RecomputedCell]:
+    """Compute the agreement of one judge's totals with the mean of people's, over single replies and over models' means."""
+    by_rater = _summed(records.ratings, lambda rating: rating.subject)
+    totals = _by_side(by_rater, {reply.id: reply.model for reply in records.replies})
+    (judge,) = totals.judges or [""]
+    yield from (msgspec.structs.replace(cell, row="") for cell in _correlations(judge, totals, at_both_levels=True))
+
+
+def _summed(
+    ratings: Iterable[Rating], reply: Callable[[Rating], int | str]
+) -> dict[tuple[str, RaterKind], dict[int | str, float]]:
+    """Return each rater's totals, as far as all five dimensions have a value; of several verdicts on a reply their mean."""
+    verdicts: dict[tuple[str, RaterKind, int | str, int], list[Rating]] = {}
+    for rating in ratings:
+        if rating.criterion in columns.DIMENSIONS and rating.value is not None:
+            verdict = (rating.rater, rating.rater_kind, reply(rating), rating.run)
+            verdicts.setdefault(verdict, []).append(rating)
+    sums: dict[tuple[str, RaterKind], dict[int | str, list[float]]] = {}
+    for (rater, kind, subject, _), parts in verdicts.items():
+        if len(parts) == len(columns.DIMENSIONS):
+            total = float(sum(part.value == "yes" for part in parts))
+            sums.setdefault((rater, kind), {}).setdefault(subject, []).append(total)
+    return {rater: {subject: fmean(of_runs) for subject, of_runs in totals.items()} for rater, totals in sums.items()}
+
+
+def _by_side(
+    row_totals: Mapping[tuple[str, RaterKind], dict[int | str, float]], model: dict[int | str, str]
+) -> _Totals:
     people = [totals for (_, kind), totals in row_totals.items() if kind is RaterKind.PERSON]
     means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}
     judges = {rater.casefold(): totals for (rater, kind), totals in row_totals.items() if kind is RaterKind.MODEL}
-    return _RowTotals({reply.provenance["source_row"]: reply.model for reply in sheet.replies}, means, judges)
+    return _Totals(model, means, judges)
 
 
-def _agreement(totals: _RowTotals) -> Iterator[RecomputedCell]:
+def _agreement(totals: _Totals) -> Iterator[RecomputedCell]:
     for method in METHODS:
-        judge_totals = totals.judges.get(method.casefold(), {})
-        rows = sorted(judge_totals.keys() & totals.people.keys() & totals.model.keys())
-        for measure in MEASURES:
-            if not rows:
-                yield RecomputedCell("agreement", method, measure, None, WITHDRAWN.format(method=method))
-            elif measure == MEASURES[0]:
-                yield _by_system(method, measure, rows, judge_totals, totals)
-            else:
-                x, y = [judge_totals[row] for row in rows], [totals.people[row] for row in rows]
-                yield _correlated(method, measure, x, y, f"{len(rows)} replies; {ITEM_LEVEL}")
+        yield from _correlations(method, totals)
+
+
+def _correlations(method: str, totals: _Totals, *, at_both_levels: bool = False) -> Iterator[RecomputedCell]:
+    """Correlate a judge's totals with people's as the table prints it, or by each measure at both levels."""
+    judge_totals = totals.judges.get(method.casefold(), {})
+    rows = [row for row in judge_totals if row in totals.people and row in totals.model]
+    for measure in (*MEASURES, *(OTHER_LEVELS if at_both_levels else ())):
+        if not rows:
+            note = "no reply has totals of people's and of this judge's" if at_both_levels else WITHDRAWN
+            yield RecomputedCell("agreement", method, measure, None, note.format(method=method))
+        elif measure.endswith(_SYSTEM_LEVEL):
+            yield _by_system(method, measure, rows, judge_totals, totals)
+        else:
+            x, y = [judge_totals[row] for row in rows], [totals.people[row] for row in rows]
+            yield _correlated(method, measure, x, y, f"{len(rows)} replies; {ITEM_LEVEL}")
 
 
 def _by_system(
-    method: str, measure: str, rows: list[int], judge_totals: dict[int, float], totals: _RowTotals
+    method: str, measure: str, rows: list[int | str], judge_totals: dict[int | str, float], totals: _Totals
 ) -> RecomputedCell:
     models = sorted({totals.model[row] for row in rows})
     if len(models) < FEWEST_SYSTEMS:
         return RecomputedCell(
-            "agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, the file has {len(models)}"
+            "agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, and here are {len(models)}"
         )
     model_rows = {model: [row for row in rows if totals.model[row] == model] for model in models}
     x = [float(np.mean([judge_totals[row] for row in model_rows[model]])) for model in models]
@@ -132,5 +165,5 @@ def _correlated(method: str, measure: str, x: list[float], y: list[float], note:
             "agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal"
         )
     of_ranks = {"Spearman": rank.spearman_of_columns, "Kendall": rank.kendall_of_columns}
-    coefficient = of_ranks.get(measure, rank.pearson_of_columns)(np.array([x]), np.array([y]))
+    coefficient = of_ranks.get(measure.partition(" ")[0], rank.pearson_of_columns)(np.array([x]), np.array([y]))
     return RecomputedCell("agreement", method, measure, float(coefficient[0]), note)
