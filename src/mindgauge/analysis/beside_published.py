@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.analysis import judges_beside_people
+import polars as pl
+
+from mindgauge.analysis import frame, judges_beside_people
 from mindgauge.analysis.published_row import NewRow, printed
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import replica as protocols
+from mindgauge.records import Status
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.records.short_names import short_names
-from mindgauge.store import manifest
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +44,10 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         wanted = named([benchmark.name for benchmark in members], "or")
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     scores = score(folder)
-    rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
+    with Store(folder) as store:
+        rated = {benchmark.name: frame.ratings(store, benchmark) for benchmark in matching}
+    record = content.get(protocols.RECORD)
+    rows = [row for benchmark in matching for row in _rows(benchmark, scores, record, rated[benchmark.name])]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
     if not rows:
         raise UsageError(
@@ -49,7 +56,7 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     return rows
 
 
-def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -> Iterator[NewRow]:
+def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, rated: pl.DataFrame) -> Iterator[NewRow]:
     candidates = [replica for replica in protocols.replicas(benchmark.folder) if replica.table]
     name = None if record is None else record["protocol"]
     replica = next((r for r in candidates if r.name == name), candidates[0] if candidates and record is None else None)
@@ -58,42 +65,77 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
     reasons = ["it was not run --as-published"] if record is None else list(record["lacks"])
     rows = printed(benchmark, replica.table)
     shown = short_names([*scores.models, *scores.judges])
-    scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
-    for model, rater in dict.fromkeys(
-        (s.model, s.rater) for s in scored if _rated(s, scores) and s.name in _metrics(replica)
-    ):
-        figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
-        values = {column: _value(published, figures) for column, published in replica.columns.items()}
-        missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
-        lost = [
-            *dict.fromkeys(s.void for s in figures if s.void and s.name in _metrics(replica)),
-            *([f"{plural(missing, 'verdict is', 'verdicts are')} missing"] if missing else []),
-        ]
-        title = shown.get(model, model)
-        if rater not in ("", model, "gold"):
-            title = f"{title}, judged by {shown.get(rater, rater)}"
-        yield NewRow(
-            replica.table, replica.compares_with, title, values, rows, not reasons and not lost, [*reasons, *lost]
-        )
+    wanted = [
+        s for s in scores.metrics if s.benchmark == benchmark.name and any(_is(c, s) for c in replica.columns.values())
+    ]
+    by_rule = {reading.rater for reading in (*benchmark.readings, *benchmark.replica_readings)}
+    for model in dict.fromkeys(s.model for s in wanted if s.model in scores.models):
+        of_model = [s for s in wanted if s.model == model]
+        own = [s for s in of_model if s.rater in {model, *by_rule}]
+        answers = rated.filter(pl.col("model") == model, pl.col("rater").is_in({s.rater for s in own}))
+        judges = [*dict.fromkeys(s.rater for s in of_model if s.rater in scores.judges)]
+        for judge in judges or [""] * bool(own):
+            figures = [*own, *(s for s in of_model if s.rater == judge)]
+            values = _values(replica, figures, answers)
+            lost = [*dict.fromkeys(s.void for s in figures if s.void), *_missing(figures, answers, judge)]
+            title = shown.get(model, model) + (f", judged by {shown.get(judge, judge)}" if judge else "")
+            yield NewRow(
+                replica.table, replica.compares_with, title, values, rows, not reasons and not lost, [*reasons, *lost],
+                notes={name: _why(replica.columns[name], judge, record) for name, value in values.items() if value is None},
+            )  # fmt: skip
 
 
-def _rated(score_of: Score, scores: Scores) -> bool:
-    """Whether a figure is a model's by its own answers or a judge's verdicts: no baseline, and no majority of repeats."""
-    return score_of.model in scores.models and score_of.rater in (*scores.judges, score_of.model)
+def _is(column: PublishedColumn, figure: Score) -> bool:
+    return (column.metric, column.where) == (figure.name, figure.slice) and (
+        column.criterion in ("", figure.criterion) and column.rater in ("", figure.rater)
+    )
 
 
-def _metrics(replica: Replica) -> dict[str, None]:
-    return dict.fromkeys(column.metric for column in replica.columns.values())
+def _missing(figures: Sequence[Score], answers: pl.DataFrame, judge: str) -> Iterator[str]:
+    """Say how many of a model's answers could not be read, and how many of a judge's verdicts are missing."""
+    unread = answers.filter(~pl.col("status").is_in([Status.OK, Status.NOT_APPLICABLE]))["subject"].n_unique()
+    if unread:
+        yield f"{plural(unread, 'answer')} could not be read"
+    missing = sum({(s.criterion, s.slice): s.missing for s in figures if s.rater == judge}.values())
+    if missing:
+        yield f"{plural(missing, 'verdict is', 'verdicts are')} missing"
+
+
+def _values(replica: Replica, figures: Sequence[Score], answers: pl.DataFrame) -> dict[str, float | None]:
+    values: dict[str, float | None] = {}
+    for name, column in replica.columns.items():
+        if column.mean_of:
+            parts = [values[part] for part in column.mean_of]
+            values[name] = None if None in parts else fmean(value for value in parts if value is not None)
+        elif column.count_of:
+            given = (pl.col("criterion") == column.criterion) & (pl.col("value") == column.count_of)
+            values[name] = float(answers.filter(given).height)
+        else:
+            values[name] = _value(column, figures)
+    return values
+
+
+def _why(column: PublishedColumn, judge: str, record: dict[str, Any] | None) -> str:
+    """Say why a column has no figure."""
+    if column.mean_of:
+        return f"{named(column.mean_of, 'or')} has no figure"
+    if column.rater and record is None:
+        return "only a run --as-published reads replies as the authors do"
+    return (
+        "the metric is not defined on this run's answers" if judge else "no judge rated it, or it is not defined here"
+    )
 
 
 def _value(column: PublishedColumn, figures: Sequence[Score]) -> float | None:
     """Return a figure as the paper has it: the mean, or the standard deviation, of its repeats' own."""
-    of_metric = [s for s in figures if s.name == column.metric and column.criterion in ("", s.criterion)]
+    of_metric = [s for s in figures if _is(column, s)]
     if not of_metric:
         return None
     (figure, *_) = of_metric
     if column.over_runs == "sd":
         value = figure.sd
+    elif column.over_runs == "n":
+        value = float(figure.n - figure.missing)
     else:
         value = figure.value if figure.mean_of_runs is None else figure.mean_of_runs
     return None if value is None or figure.void else value * column.times

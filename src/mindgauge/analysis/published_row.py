@@ -28,14 +28,17 @@ class NewRow(msgspec.Struct, frozen=True):
     """Why it may not stand there."""
     n: dict[str, int] = {}
     """Of a judge beside people: how many replies both have a value of, by person."""
+    notes: dict[str, str] = {}
+    """What is to be known of a figure, or why there is none, by column."""
 
     @property
     def told(self) -> str:
         """Say whether it may stand there."""
         beside = "".join(f", n = {count(n)} beside {person}" for person, n in self.n.items())
+        notes = "".join(f". {column}: {note}" for column, note in self.notes.items())
         if self.comparable:
-            return f"{self.row}: comparable with {self.title}{beside}"
-        return f"{self.row}: not comparable with {self.title}{beside}: {'; '.join(self.reasons)}"
+            return f"{self.row}: comparable with {self.title}{beside}{notes}"
+        return f"{self.row}: not comparable with {self.title}{beside}: {'; '.join(self.reasons)}{notes}"
 
 
 def printed(benchmark: Benchmark, table: str) -> dict[str, dict[str, float | str]]:

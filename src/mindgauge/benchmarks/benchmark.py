@@ -72,6 +72,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """From the samples that are read, or ours, to those that are asked about: them and their variants."""
     readings: tuple[RuleCriterion, ...] = ()
     """What is read from every reply by rule, whoever rates it."""
+    replica_readings: tuple[RuleCriterion, ...] = ()
+    """What is read beside these under a paper's protocol alone (`replica.toml`), as its authors read it."""
     cross_checked: tuple[str, str, tuple[Value, ...]] | None = None
     """A judged criterion, the reading that should go together with it, and the judge's levels that amount to its yes."""
     calls: tuple[tuple[str, ...], ...] = ()

@@ -265,6 +265,13 @@ def _correlated(pairs: Sequence[tuple[float, float | None]]) -> tuple[float | No
 
 NO_PROXY = "the proxy's predictions are not stored"
 PROXY = ("free-response", "proxy-model")
+COLUMNS = {
+    ("free-response", "string-match"): "string_match",
+    **{("info-accessibility", metric): f"access_{metric}" for metric in ("no_y", "has_z", "error")},
+    **{("privacy-sharing", metric): f"sharing_{metric}" for metric in ("no_y", "has_z", "error")},
+    ("control", "error"): "control_error",
+}
+"""The columns of the derived table, by the authors' names of question and measure."""
 STATED = f"as the outputs state it: {NO_PROXY}"
 
 
@@ -280,10 +287,6 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
     for source, fault in (faults | unreadable).items():
         yield RecomputedCell("files", source, "content", None, fault, stated="readable")
     names, _ = outputs.spellings([*(reply.model for reply in replies), *stated], derived["rows"])
-    means_of_proxy = {names[model]: means[PROXY] for model, means in stated.items() if PROXY in means}
-    for model in derived["rows"]:
-        note = STATED if model in means_of_proxy else f"no outputs of {model} that can be read"
-        yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     controls: dict[str, list[str | None]] = defaultdict(list)
     for reply in replies:
@@ -291,6 +294,14 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
             hits[names[reply.model], reply.kind, metric].append(hit)
         if reply.kind == "control":
             controls[names[reply.model]].append(first_word(reply.text))
+    means_of_proxy = {names[model]: means[PROXY] for model, means in stated.items() if PROXY in means}
+    for model in derived["rows"]:
+        lacking = f"no outputs of {model} that can be read"
+        for (kind, metric), column in COLUMNS.items():
+            figure = mean_interval(hits[model, kind, metric]) if hits[model, kind, metric] else (None, lacking)
+            yield RecomputedCell("derived.privacy_leakage", model, column, *figure)
+        note = STATED if model in means_of_proxy else lacking
+        yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     for model, means in sorted(stated.items()):
         for (kind, metric), mean in means.items():
             key = (names[model], kind, metric)
