@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame, judges_beside_people
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.released import RankPlace
     from mindgauge.benchmarks.replica import PublishedColumn, Replica
+
+
+_ASKED_OTHERWISE = "They were asked in another way than this run asked, as its row says"
 
 
 def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
@@ -49,11 +54,34 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     record = content.get(protocols.RECORD)
     rows = [row for benchmark in matching for row in _rows(benchmark, scores, record, rated[benchmark.name])]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
-    if not rows:
+    if not rows and not any(benchmark.rank_places for benchmark in members):
         raise UsageError(
             f"--beside {folder}: no protocol of {matching[0].name} has a table of models' results to stand beside"
         )
     return rows
+
+
+def rank_places(folder: Path, members: Sequence[Benchmark], data: Path) -> list[RankPlace]:
+    """Say where a run's models come in the paper's table of ranks; nothing where the paper has none."""
+    placing = next((benchmark.rank_places for benchmark in members if benchmark.rank_places is not None), None)
+    if placing is None:
+        return []
+    content = manifest.read(folder)
+    asked = [b for b in members if b.name in content.get("plan", {}).get("benchmarks", [])]
+    with Store(folder) as store:
+        answers = [
+            frame.ratings(store, b).select("model", "sample", "rater", "criterion", "value").rows() for b in asked
+        ]
+    places = [place for b, rows in zip(asked, answers, strict=True) for place in placing(b, data, rows)]
+    shown = short_names(place.model for place in places)
+    alike = content.get(protocols.RECORD, {}).get("comparable", False)
+    return [
+        msgspec.structs.replace(
+            place, model=shown.get(place.model, place.model),
+            note=f"{place.note}. {_ASKED_OTHERWISE}" if place.place and not alike else place.note,
+        )
+        for place in places
+    ]  # fmt: skip
 
 
 def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, rated: pl.DataFrame) -> Iterator[NewRow]:

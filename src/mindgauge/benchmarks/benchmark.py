@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
 from mindgauge.benchmarks.metrics import Metric, guarded
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
-from mindgauge.benchmarks.released import Material, RecomputedCell, Released
+from mindgauge.benchmarks.released import Material, RankPlace, RatedAnswer, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
@@ -102,6 +102,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     layout_names: LayoutNames = PLAIN
     """How its authors spell names in the Hugging Face layout, which any benchmark's replies are read from."""
     reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
+    rank_places: Callable[[Benchmark, Path, Sequence[RatedAnswer]], Iterable[RankPlace]] | None = None
+    """Says where the models of a run of its family come in the paper's table of ranks, by the released files and the run's ratings."""
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()
