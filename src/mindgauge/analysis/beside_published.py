@@ -74,7 +74,7 @@ def rank_places(folder: Path, members: Sequence[Benchmark], data: Path) -> list[
         ]
     places = [place for b, rows in zip(asked, answers, strict=True) for place in placing(b, data, rows)]
     shown = short_names(place.model for place in places)
-    alike = content.get(protocols.RECORD, {}).get("comparable", False)
+    alike = content.get("plan", {}).get("loaded") or content.get(protocols.RECORD, {}).get("comparable")
     return [
         msgspec.structs.replace(
             place, model=shown.get(place.model, place.model),
@@ -96,7 +96,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, r
     wanted = [
         s for s in scores.metrics if s.benchmark == benchmark.name and any(_is(c, s) for c in replica.columns.values())
     ]
-    by_rule = {reading.rater for reading in (*benchmark.readings, *benchmark.replica_readings)}
+    by_rule = {r.rater for r in (*benchmark.readings, *benchmark.replica_readings)}
     for model in dict.fromkeys(s.model for s in wanted if s.model in scores.models):
         of_model = [s for s in wanted if s.model == model]
         own = [s for s in of_model if s.rater in {model, *by_rule}]
@@ -109,7 +109,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, r
             title = shown.get(model, model) + (f", judged by {shown.get(judge, judge)}" if judge else "")
             yield NewRow(
                 replica.table, replica.compares_with, title, values, rows, not reasons and not lost, [*reasons, *lost],
-                notes={name: _why(replica.columns[name], judge, record) for name, value in values.items() if value is None},
+                notes={name: _why(replica.columns[name], benchmark, judge, figures) for name, value in values.items() if value is None},
             )  # fmt: skip
 
 
@@ -143,15 +143,16 @@ def _values(replica: Replica, figures: Sequence[Score], answers: pl.DataFrame) -
     return values
 
 
-def _why(column: PublishedColumn, judge: str, record: dict[str, Any] | None) -> str:
+def _why(column: PublishedColumn, benchmark: Benchmark, judge: str, figures: Sequence[Score]) -> str:
     """Say why a column has no figure."""
     if column.mean_of:
-        return f"{named(column.mean_of, 'or')} has no figure"
-    if column.rater and record is None:
+        return f"one of {named(column.mean_of)} has no figure"
+    read = {r.criterion.name for r in benchmark.readings}
+    if not judge and not benchmark.closed and column.criterion not in read:
+        return "no judge rated it"
+    if column.rater not in {"", *(figure.rater for figure in figures)}:
         return "only a run --as-published reads replies as the authors do"
-    return (
-        "the metric is not defined on this run's answers" if judge else "no judge rated it, or it is not defined here"
-    )
+    return "it is not defined on these answers, or too few of them can be used"
 
 
 def _value(column: PublishedColumn, figures: Sequence[Score]) -> float | None:

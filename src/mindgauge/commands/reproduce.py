@@ -47,7 +47,8 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
                 else ["Nothing could be recomputed from the files; the notes in .table say which are missing."]
             ),
             *first_of(differing, 6),
-            *(line.told for line in (*self.beside, *self.places)),
+            *(row.told for row in self.beside),
+            *(place.told for place in self.places),
         ]
 
     def _listed(self) -> list[CellComparison]:

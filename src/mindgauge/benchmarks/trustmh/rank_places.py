@@ -21,7 +21,7 @@ from mindgauge.benchmarks.suite import Suite
 from mindgauge.benchmarks.trustmh.reproduce import PUBLISHED, RESAMPLES
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import plural
+from mindgauge.records.rounding import count, plural
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -128,13 +128,12 @@ def _placed(
     shared = set.intersection(*map(set, stored.values())) if stored else set()
     keys = sorted(shared & own.keys())
     if not keys:
-        if not shared:
-            return RankPlace(
-                row, model, note="These files have no stored outputs of the paper's models that share items"
-            )
-        return RankPlace(
-            row, model, note=f"None of {plural(len(shared), 'answer')} that the stored models have is in this run"
+        lacking = (
+            f"This run has no value of the {count(len(shared))} that the models are compared by; a run --as-published reads them"
+            if shared
+            else "These files have no stored outputs of the paper's models on the same items"
         )
+        return RankPlace(row, model, note=lacking)
     cells = [own, *stored.values()]
     scores = score.better * _resampled(keys, np.array([[c[key] for c in cells] for key in keys]), people)
     places = 1 + (scores[:, 1:] > scores[:, :1] + _SAME).sum(axis=1)

@@ -155,9 +155,10 @@ THEIRS = "rule/substrings"
 
 def _measured(measure: str, hit: str = YES, none: str = NO) -> Read:
     def read(sample: Sample, text: str) -> str:
-        people = (sample.tags[name] for name in ("client", "counsellor", "asker"))
+        client, counsellor, asker = (sample.tags[name] for name in ("client", "counsellor", "asker"))
         kind = next(theirs for theirs, ours in outputs.KINDS.items() if ours == sample.tags["question"])
-        return hit if outputs.their_measures(outputs.StoryOutput("", 0, kind, text, *people, ""))[measure] else none
+        story = outputs.StoryOutput("", 0, kind, text, client, counsellor, asker, "")
+        return hit if outputs.their_measures(story)[measure] else none
 
     return read
 
