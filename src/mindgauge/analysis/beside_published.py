@@ -67,17 +67,17 @@ def rank_places(folder: Path, members: Sequence[Benchmark], data: Path) -> list[
     if placing is None:
         return []
     content = manifest.read(folder)
-    asked = [b for b in members if b.name in content.get("plan", {}).get("benchmarks", [])]
+    matching = [b for b in members if b.name in content.get("plan", {}).get("benchmarks", [])]
     with Store(folder) as store:
         answers = [
-            frame.ratings(store, b).select("model", "sample", "rater", "criterion", "value").rows() for b in asked
+            frame.ratings(store, b).select("model", "sample", "rater", "criterion", "value").rows() for b in matching
         ]
-    places = [place for b, rows in zip(asked, answers, strict=True) for place in placing(b, data, rows)]
-    shown = short_names(place.model for place in places)
+    places = [place for b, rows in zip(matching, answers, strict=True) for place in placing(b, data, rows)]
+    titles = short_names(place.model for place in places)
     alike = content.get("plan", {}).get("loaded") or content.get(protocols.RECORD, {}).get("comparable")
     return [
         msgspec.structs.replace(
-            place, model=shown.get(place.model, place.model),
+            place, model=titles.get(place.model, place.model),
             note=f"{place.note}. {_ASKED_OTHERWISE}" if place.place and not alike else place.note,
         )
         for place in places
@@ -114,7 +114,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, r
 
 
 def _is(column: PublishedColumn, figure: Score) -> bool:
-    return (column.metric, column.where) == (figure.name, figure.slice) and (
+    return (column.metric, column.slice) == (figure.name, figure.slice) and (
         column.criterion in ("", figure.criterion) and column.rater in ("", figure.rater)
     )
 
@@ -136,8 +136,8 @@ def _values(replica: Replica, figures: Sequence[Score], answers: pl.DataFrame) -
             parts = [values[part] for part in column.mean_of]
             values[name] = None if None in parts else fmean(value for value in parts if value is not None)
         elif column.count_of:
-            given = (pl.col("criterion") == column.criterion) & (pl.col("value") == column.count_of)
-            values[name] = float(answers.filter(given).height)
+            counted = (pl.col("criterion") == column.criterion) & (pl.col("value") == column.count_of)
+            values[name] = float(answers.filter(counted).height)
         else:
             values[name] = _value(column, figures)
     return values

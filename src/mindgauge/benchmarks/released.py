@@ -61,7 +61,7 @@ class RankPlace(msgspec.Struct, frozen=True):
     """Where a model of a run comes in a row of a paper's table of ranks, among the models whose outputs are stored; 1 is best.
 
     `place` is None where none can be given; `note` says why. `low` and `high` are its 95 % interval, None of too few items.
-    Models with the same score share the best of their places. `after` and `before` are the published ranks next to it.
+    Models with the same score share the best of their places. `better_rank` and `worse_rank` are the published ranks next to it.
     """
 
     row: str
@@ -76,21 +76,19 @@ class RankPlace(msgspec.Struct, frozen=True):
     value: float | None = None
     n: int = 0
     """How many items all of them answered."""
-    after: int | None = None
-    before: int | None = None
+    better_rank: int | None = None
+    worse_rank: int | None = None
     note: str = ""
 
     @property
     def told(self) -> str:
         """Say the place, or why there is none."""
-        who = f"{self.model}, {self.row}" if self.model else self.row
+        title = f"{self.model}, {self.row}" if self.model else self.row
         if self.place is None:
-            return f"{who}: no place in the paper's table of ranks can be given. {self.note}"
-        interval = (
-            "with no interval of so few items" if self.low is None else f"95 % interval {self.low} to {self.high}"
-        )
+            return f"{title}: no place in the paper's table of ranks can be given. {self.note}"
+        interval = "with no interval of so few items" if self.low is None else f"95% interval {self.low} to {self.high}"
         return (
-            f"{who}: place {self.place} of {len(self.among) + 1}, {interval}. It is compared by {self.score} "
+            f"{title}: place {self.place} of {len(self.among) + 1}, {interval}. It is compared by {self.score} "
             f"({decimal(self.value, 3)}) on {plural(self.n, 'item')} with the {plural(len(self.among), 'model')} whose outputs are stored. {self.note}"
         )
 

@@ -29,7 +29,7 @@ class PublishedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     criterion: str = ""
     rater: str = ""
     """Whose figure it is, where a rule reads a criterion in two ways: the one that reads as the authors do."""
-    where: str = "all"
+    slice: str = "all"
     """The slice that it is of: `tier=2a`."""
     times: float = 1.0
     """100 where the paper prints percent."""

@@ -124,10 +124,10 @@ def test_the_place_has_an_interval_and_the_published_ranks_next_to_it(tmp_path: 
     assert (place.low, place.high) == (1, 2), (
         "its right answers are some of gpt-4o-mini's, and hold those of the others"
     )
-    assert (place.after, place.before) == (3, 6)
+    assert (place.better_rank, place.worse_rank) == (3, 6)
     command = ("reproduce", "trustmh", "--data", data, "--beside", run)
     shown = " ".join(in_process.mindgauge(*command).stdout.split())
-    assert "new, Ethics: Ethical Reasoning: place 2 of 4, 95 % interval 1 to 2." in shown
+    assert "new, Ethics: Ethical Reasoning: place 2 of 4, 95% interval 1 to 2." in shown
     assert "in the row of 12 it comes after rank 3 and before rank 6" in shown
     (in_json,) = json.loads(in_process.mindgauge(*command, "--json").stdout)["places"]
     assert (in_json["place"], in_json["low"], in_json["high"]) == (2, 1, 2)
@@ -138,7 +138,7 @@ def test_models_in_another_order_than_the_published_one_leave_no_place_in_its_ro
     data = ethics_files(tmp_path / "data", swapped)
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS[:5] + "D" * 7, judged=False))
     (place,) = mindgauge.reproduce("trustmh", data=data, beside=run).places
-    assert (place.place, place.after, place.before) == (2, None, None)
+    assert (place.place, place.better_rank, place.worse_rank) == (2, None, None)
     assert "another order in the published row" in place.told
 
 
@@ -203,7 +203,7 @@ def test_a_run_with_released_replies_has_the_released_row_of_leakage(tmp_path: P
     assert released["access_error"] == released["sharing_error"] == 0.5
     assert row.notes == {"proxy": "no judge rated it"}
     place = place_of(result, "new")
-    assert (place.place, place.after, place.before) == (1, None, None)
+    assert (place.place, place.better_rank, place.worse_rank) == (1, None, None)
     assert "The paper does not say what these ranks rest on" in place.told
     with Store(run) as store:
         raters = {rating.rater for rating in store.ratings("trustmh/privacy_leakage")}
@@ -258,7 +258,7 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
     for row in result.beside:
         released = recomputed(result, "derived.ethics", row.row)
         assert row.values == pytest.approx({**released, "judge_mean": None})
-    ranks = {place.model: (place.place, place.after, place.before) for place in result.places}
+    ranks = {place.model: (place.place, place.better_rank, place.worse_rank) for place in result.places}
     assert ranks["gpt-5.1"] == (6, 7, None), "the order by accuracy is the published one"
     assert ranks["gpt-4o-mini"] == (2, 1, 5)
     assert all(place.n == 125 and place.low is not None for place in result.places)

@@ -85,29 +85,29 @@ def rank_places(benchmark: Benchmark, data: Path, rated: Sequence[RatedAnswer]) 
         return
     try:
         samples = benchmark.read(data)
-        asked = {s.id: s for s in samples}
+        by_id = {s.id: s for s in samples}
         for reader in benchmark.readers.values():
-            asked |= {other.id: s for other, s in zip(reader(data), samples, strict=True)}
+            by_id |= {other.id: s for other, s in zip(reader(data), samples, strict=True)}
         released = benchmark.load(data)
     except DataError as error:
         yield RankPlace(row, "", note=str(error))
         return
     replies = {reply.id: (reply.model, reply.sample) for reply in released.replies}
     stored = _cells(
-        score, asked, ((*replies.get(r.subject, (r.rater, r.subject)), r.rater, r.criterion, r.value) for r in released.ratings)
+        score, by_id, ((*replies.get(r.subject, (r.rater, r.subject)), r.rater, r.criterion, r.value) for r in released.ratings)
     )  # fmt: skip
-    own = _cells(score, asked, rated)
+    own = _cells(score, by_id, rated)
     people = {s.cluster: float(s.tags[HUMAN]) for s in samples if HUMAN in s.tags}
     for model in sorted({*own} or {model for model, *_ in rated}):
         others = {name: cells for name, cells in stored.items() if name != model}
         yield _placed(row, model, score, own.get(model, {}), others, people)
 
 
-def _cells(score: _Score, asked: Mapping[str, Sample], answers: Iterable[RatedAnswer]) -> dict[str, Cells]:
+def _cells(score: _Score, by_id: Mapping[str, Sample], answers: Iterable[RatedAnswer]) -> dict[str, Cells]:
     """Return what each model has for each part of the score and item; of repeats the mean. A choice that cannot be read is wrong."""
-    found: dict[str, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[str, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
     for model, sample_id, rater, criterion, value in answers:
-        sample = asked.get(sample_id)
+        sample = by_id.get(sample_id)
         if sample is None or criterion not in score.criteria or rater != (score.rater or model):
             continue
         if criterion == "choice":
@@ -118,8 +118,8 @@ def _cells(score: _Score, asked: Mapping[str, Sample], answers: Iterable[RatedAn
             part, number = f"{sample.tags['question']} {criterion}", float(value in ("yes", "named"))
         else:
             part, number = sample.tags["tier"], float(str(value))
-        found[model][part, sample.cluster].append(number)
-    return {model: {key: fmean(numbers) for key, numbers in cells.items()} for model, cells in found.items()}
+        values[model][part, sample.cluster].append(number)
+    return {model: {key: fmean(numbers) for key, numbers in cells.items()} for model, cells in values.items()}
 
 
 def _placed(
@@ -143,13 +143,13 @@ def _placed(
     low, high = bootstrap.percentile(np.where(np.isfinite(scores).all(axis=1), places, np.nan)[1:])
     certain = items >= FEWEST and np.isfinite(low)
     ranks = dict(zip(stored, _ranks(row, stored), strict=True))
-    note, after, before = _published(score, point, [*ranks.values()])
+    note, better_rank, worse_rank = _published(score, point, [*ranks.values()])
     unanswered = len(shared) - len(keys)
     if unanswered:
         note = f"{note}. It lacks {plural(unanswered, 'answer')} that all of these models have"
     return RankPlace(
         row, model, int(places[0]), int(np.floor(low)) if certain else None, int(np.ceil(high)) if certain else None,
-        [*stored], score.words, float(score.better * point[0]), items, after, before, note,
+        [*stored], score.words, float(score.better * point[0]), items, better_rank, worse_rank, note,
     )  # fmt: skip
 
 
@@ -197,9 +197,18 @@ def _published(
         )
     own, ranked = point[0], [(rank, value) for rank, value in zip(ranks, point[1:], strict=True) if rank is not None]
     in_order = [value for _, value in sorted(ranked, key=lambda pair: pair[0])]
-    if any(later > earlier + _SAME for earlier, later in pairwise(in_order)):
+    if any(second > first + _SAME for first, second in pairwise(in_order)):
         return "These models have another order in the published row, so no place in it can be given", None, None
-    after = max((rank for rank, value in ranked if value > own + _SAME), default=None)
-    before = min((rank for rank, value in ranked if value < own - _SAME), default=None)
-    next_to = named([*([f"after rank {after}"] if after else []), *([f"before rank {before}"] if before else [])])
-    return f"These models have the published order here, so in the row of 12 it comes {next_to}", after, before
+    better_rank = max((rank for rank, value in ranked if value > own + _SAME), default=None)
+    worse_rank = min((rank for rank, value in ranked if value < own - _SAME), default=None)
+    next_to = named(
+        [
+            *([f"after rank {better_rank}"] if better_rank else []),
+            *([f"before rank {worse_rank}"] if worse_rank else []),
+        ]
+    )
+    return (
+        f"These models have the published order here, so in the row of 12 it comes {next_to}",
+        better_rank,
+        worse_rank,
+    )

@@ -153,12 +153,12 @@ THEIRS = "rule/substrings"
 """The authors' tests of substrings, as a rater."""
 
 
-def _measured(measure: str, hit: str = YES, none: str = NO) -> Read:
+def _measured(measure: str, hit: str = YES, miss: str = NO) -> Read:
     def read(sample: Sample, text: str) -> str:
         client, counsellor, asker = (sample.tags[name] for name in ("client", "counsellor", "asker"))
-        kind = next(theirs for theirs, ours in outputs.KINDS.items() if ours == sample.tags["question"])
+        kind = next(name for name, question in outputs.KINDS.items() if question == sample.tags["question"])
         story = outputs.StoryOutput("", 0, kind, text, client, counsellor, asker, "")
-        return hit if outputs.their_measures(story)[measure] else none
+        return hit if outputs.their_measures(story)[measure] else miss
 
     return read
 
