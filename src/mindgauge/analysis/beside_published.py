@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.replica import PublishedColumn, Replica
 
 
-_ASKED_OTHERWISE = "They were asked in another way than this run asked, as its row says"
-
-
 def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     """Return the rows of a run.
 
@@ -66,22 +63,18 @@ def rank_places(folder: Path, members: Sequence[Benchmark], data: Path) -> list[
     placing = next((benchmark.rank_places for benchmark in members if benchmark.rank_places is not None), None)
     if placing is None:
         return []
-    content = manifest.read(folder)
-    matching = [b for b in members if b.name in content.get("plan", {}).get("benchmarks", [])]
+    content, places = manifest.read(folder), []
     with Store(folder) as store:
-        answers = [
-            frame.ratings(store, b).select("model", "sample", "rater", "criterion", "value").rows() for b in matching
-        ]
-    places = [place for b, rows in zip(matching, answers, strict=True) for place in placing(b, data, rows)]
+        for benchmark in (b for b in members if b.name in content.get("plan", {}).get("benchmarks", [])):
+            rated = frame.ratings(store, benchmark).select("model", "sample", "rater", "criterion", "value")
+            places += [*placing(benchmark, data, rated.rows())]
     titles = short_names(place.model for place in places)
     alike = content.get("plan", {}).get("loaded") or content.get(protocols.RECORD, {}).get("comparable")
+    otherwise = "" if alike else ". They were asked in another way than this run asked, as its row says"
     return [
-        msgspec.structs.replace(
-            place, model=titles.get(place.model, place.model),
-            note=f"{place.note}. {_ASKED_OTHERWISE}" if place.place and not alike else place.note,
-        )
-        for place in places
-    ]  # fmt: skip
+        msgspec.structs.replace(p, model=titles.get(p.model, p.model), note=p.note + (otherwise if p.place else ""))
+        for p in places
+    ]
 
 
 def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None, rated: pl.DataFrame) -> Iterator[NewRow]:

@@ -218,7 +218,7 @@ def test_the_authors_tests_of_substrings_are_read_under_their_protocol_alone(tmp
     with Store(run) as store:
         assert "rule/substrings" not in {rating.rater for rating in store.ratings("trustmh/privacy_leakage")}
     assert not result.beside
-    assert "a run --as-published reads them" in place_of(result, "new").told
+    assert "run it --as-published on all items" in place_of(result, "new").told
 
 
 def test_a_task_without_released_outputs_has_no_place_and_says_so(tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
     stored, _ = outputs.readable(real, released_ethics.STORED, released_ethics.stored_in)
     answers: Answers = {}
     for output in stored:
-        for sample, result, judged in zip(samples, output.results, output.judged, strict=True):
-            told = {"choice": judged["model_choice_option"], "reasoning": result.get("model_reasoning")}
-            answers[output.model, sample.messages[0].content] = result.get("response", {}).get("content") or json.dumps(
+        for sample, entry, judged in zip(samples, output.results, output.judged, strict=True):
+            told = {"choice": judged["model_choice_option"], "reasoning": entry.get("model_reasoning")}
+            answers[output.model, sample.messages[0].content] = entry.get("response", {}).get("content") or json.dumps(
                 told
             )
     result = mindgauge.reproduce("trustmh", data=real.folder, beside=ran("ethics", tmp_path, real.folder, answers))

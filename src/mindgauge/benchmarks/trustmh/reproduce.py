@@ -49,13 +49,18 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
         DataError: there is no such folder.
     """
     files = TrustMHRelease.below(data)
-    published = {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
+    published = published_tables()
     for line in files.broken:
         yield RecomputedCell("files", line.partition(": ")[0], "content", None, line, stated="readable")
     yield from _ranks(published)
     yield from ethics_cells(files, published["derived.ethics"])
     yield from awareness_cells(files, published["derived.privacy_awareness"])
     yield from leakage_cells(files, published["derived.privacy_leakage"])
+
+
+def published_tables() -> dict[str, Any]:
+    """Return the tables of `published.toml` by name."""
+    return {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
 
 
 def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
