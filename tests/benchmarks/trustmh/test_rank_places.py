@@ -184,6 +184,22 @@ def test_a_run_with_released_numbers_has_the_released_row_of_awareness(tmp_path:
     assert "no interval of so few items" in place.told
 
 
+def test_a_run_of_one_tier_has_no_place_by_the_mean_of_three(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    made.items(data)
+    made.tier_1(data, "gpt-5.1", ["1", "2", "3", "4"], [1.0, 2.0, 3.0, 4.0], 0.5)
+    made.tier_2(data, "gpt-5.1", "2a", [-100.0, -50.0, 50.0, 0.0])
+    answers = {("new", f"Item 1.{n}"): str(n + 1) for n in range(4)}
+    run = ran("privacy_awareness", tmp_path, data, answers, files=LABEL, where={"tier": ("1",)})
+    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    assert place_of(result, "new").place is None
+    assert "no values of 1 part of the score" in place_of(result, "new").told
+    row = row_of(result, "new")
+    assert row.values["tier_1"] is not None
+    assert row.values["mean"] is None
+    assert row.notes["mean"] == "one of tier_1, tier_2a and tier_2b has no figure"
+
+
 def leakage_files(folder: Path) -> tuple[Path, Answers]:
     made.stories(folder)
     first = ("I say nothing of Ada.", "Ada and Dr. Roe, not Friend Kim.", "Ada", "No, that would be wrong.")

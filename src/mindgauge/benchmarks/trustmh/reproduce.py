@@ -285,7 +285,7 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
 
     Args:
         files: where to look.
-        derived: the table of what the outputs stated of the proxy model when the benchmark was specified.
+        derived: the table of the means when the benchmark was specified.
     """
     replies, faults = outputs.replies(files)
     stated, unreadable = outputs.stated_leakage(files)
@@ -303,8 +303,13 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
     for model in derived["rows"]:
         lacking = f"no outputs of {model} that can be read"
         for (kind, metric), column in COLUMNS.items():
-            figure = mean_interval(hits[model, kind, metric]) if hits[model, kind, metric] else (None, lacking)
-            yield RecomputedCell("derived.privacy_leakage", model, column, *figure)
+            key = (model, kind, metric)
+            yield RecomputedCell(
+                "derived.privacy_leakage",
+                model,
+                column,
+                *(mean_interval(hits[key]) if key in hits else (None, lacking)),
+            )
         note = STATED if model in means_of_proxy else lacking
         yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     for model, means in sorted(stated.items()):
