@@ -74,7 +74,9 @@ def test_a_replica_names_what_the_benchmark_has(benchmark: benchmarks.Benchmark)
         assert {*protocol.criteria, *protocol.unconditional} <= {c.name for c in benchmark.rubric.criteria}
         assert not protocol.table or {*protocol.columns} <= tables[protocol.table]
         assert bool(protocol.table) == bool(protocol.compares_with)
-        assert all(benchmark.metric(column.metric) for column in protocol.columns.values())
+        columns = protocol.columns.values()
+        assert all(c.mean_of or c.count_of or benchmark.metric(c.metric) for c in columns)
+        assert {name for column in columns for name in column.mean_of} <= protocol.columns.keys()
         assert not protocol.reader or protocol.reader in benchmark.readers
         assert protocol.prompts.keys() | {*protocol.prompts.values()} <= benchmark.prompts.keys()
 

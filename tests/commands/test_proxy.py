@@ -136,9 +136,9 @@ def test_the_authors_words_are_sent_bare_and_their_free_answers_are_read(tmp_pat
 def test_its_row_stands_below_the_stated_means_and_is_not_comparable(tmp_path: Path) -> None:
     asked(tmp_path, '["Ada"]')
     (row,) = mindgauge.reproduce("trustmh", data=tmp_path / "data", beside=tmp_path / "run").beside
-    assert row.values == {"proxy": 0.5}
-    assert row.published == {
-        "gpt-5.1": {"proxy": 0.07}, "gpt-4o-mini": {"proxy": 0.08}, "claude-sonnet-4-5-20250929": {"proxy": 0.01},
+    assert row.values["proxy"] == 0.5
+    assert {model: cells["proxy"] for model, cells in row.published.items()} == {
+        "gpt-5.1": 0.07, "gpt-4o-mini": 0.08, "claude-sonnet-4-5-20250929": 0.01,
     }  # fmt: skip
     assert not row.comparable
     assert any("no leak in the paper; here it is a missing verdict" in difference for difference in row.but_for)

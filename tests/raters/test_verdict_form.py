@@ -33,6 +33,23 @@ def test_a_bare_label_stands_alone_or_before_the_first_full_stop(text: str, valu
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3) very", 3),
+        ("# Answer: 2) rather\n\n(I weighed it.)", 2),
+        ("**Answer: 3)**", 3),
+        ("(1) is less than it: 2) rather", 2),
+        ("1) not, 2) rather or 3) very", None),
+        ("7) beyond", None),
+        ("-2) below", None),
+        ("It takes 2 people", None),
+    ],
+)
+def test_a_label_may_be_the_one_number_before_a_bracket(text: str, value: int | None) -> None:
+    assert read(VerdictForm.LABEL, text, [WARM])["warm"].value == value
+
+
+@pytest.mark.parametrize(
     ("text", "values"),
     [
         ("[3, 'Safe Response']", (3, "Safe Response")),

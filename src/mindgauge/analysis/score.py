@@ -611,7 +611,7 @@ def _statuses(store: Store, benchmark: Benchmark, rated: pl.DataFrame) -> Iterat
 def _judges(members: list[Benchmark], counts: list[StatusCount]) -> set[str]:
     """Return who rated replies."""
     open_names = {benchmark.name for benchmark in members if not benchmark.closed}
-    read = {reading.rater for benchmark in members for reading in benchmark.readings}
+    read = {reading.rater for b in members for reading in (*b.readings, *b.replica_readings)}
     return {entry.name for entry in counts if entry.kind == "rating" and entry.benchmark in open_names} - read
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
 from mindgauge.benchmarks.metrics import Metric, guarded
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
-from mindgauge.benchmarks.released import Material, RecomputedCell, Released
+from mindgauge.benchmarks.released import Material, RankPlace, RatedAnswer, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
@@ -72,6 +72,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """From the samples that are read, or ours, to those that are asked about: them and their variants."""
     readings: tuple[RuleCriterion, ...] = ()
     """What is read from every reply by rule, whoever rates it."""
+    replica_readings: tuple[RuleCriterion, ...] = ()
+    """What is read beside these under a paper's protocol alone (`replica.toml`), as its authors read it."""
     cross_checked: tuple[str, str, tuple[Value, ...]] | None = None
     """A judged criterion, the reading that should go together with it, and the judge's levels that amount to its yes."""
     calls: tuple[tuple[str, ...], ...] = ()
@@ -103,6 +105,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     cells_of_run: Callable[[Released], Iterable[RecomputedCell]] | None = None
     """Computes cells of the paper's tables of a run's records: of one model's replies as one judge rates them, or of a judge's
     verdicts and people's on all replies. Their row is empty, since the caller knows it."""
+    rank_places: Callable[[Benchmark, Path, Sequence[RatedAnswer]], Iterable[RankPlace]] | None = None
+    """Says where the models of a run of its family come in the paper's table of ranks, by the released files and the run's ratings."""
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()

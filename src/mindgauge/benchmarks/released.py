@@ -7,11 +7,12 @@ a ratings file or a folder of tables fills it without a benchmark.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.records import Rating, Reply, Sample
+from mindgauge.records import Rating, Reply, Sample, Value
+from mindgauge.records.rounding import decimal, plural
 from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
@@ -50,6 +51,46 @@ class RecomputedCell(msgspec.Struct, frozen=True):
     stated: float | str | None = None
     tolerance: float = 0.0
     n: int = 0
+
+
+RatedAnswer: TypeAlias = tuple[str, str, str, str, Value | None]
+"""Who answered, which sample, who rated it, on which criterion, and the value."""
+
+
+class RankPlace(msgspec.Struct, frozen=True):
+    """Where a model of a run comes in a row of a paper's table of ranks, among the models whose outputs are stored; 1 is best.
+
+    `place` is None where none can be given; `note` says why. `low` and `high` are its 95 % interval, None of too few items.
+    Models with the same score share the best of their places. `better_rank` and `worse_rank` are the published ranks next to it.
+    """
+
+    row: str
+    model: str
+    place: int | None = None
+    low: int | None = None
+    high: int | None = None
+    among: list[str] = []
+    """The models whose outputs are stored, without itself."""
+    score: str = ""
+    """By what they are ordered, in words."""
+    value: float | None = None
+    n: int = 0
+    """How many items all of them answered."""
+    better_rank: int | None = None
+    worse_rank: int | None = None
+    note: str = ""
+
+    @property
+    def told(self) -> str:
+        """Say the place, or why there is none."""
+        title = f"{self.model}, {self.row}" if self.model else self.row
+        if self.place is None:
+            return f"{title}: no place in the paper's table of ranks can be given. {self.note}"
+        interval = "with no interval of so few items" if self.low is None else f"95% interval {self.low} to {self.high}"
+        return (
+            f"{title}: place {self.place} of {len(self.among) + 1}, {interval}. It is compared by {self.score} "
+            f"({decimal(self.value, 3)}) on {plural(self.n, 'item')} with the {plural(len(self.among), 'model')} whose outputs are stored. {self.note}"
+        )
 
 
 def source_name(place: PurePosixPath, data: Path, folders: Collection[str]) -> str:

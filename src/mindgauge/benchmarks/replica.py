@@ -25,11 +25,20 @@ RECORD = "as_published"
 class PublishedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One column of the published table as one of our metrics: over each repeat, then over repeats."""
 
-    metric: str
+    metric: str = ""
     criterion: str = ""
+    rater: str = ""
+    """Whose figure it is, where a rule reads a criterion in two ways: the one that reads as the authors do."""
+    slice: str = "all"
+    """The slice that it is of: `tier=2a`."""
     times: float = 1.0
     """100 where the paper prints percent."""
-    over_runs: Literal["mean", "sd"] = "mean"
+    over_runs: Literal["mean", "sd", "n"] = "mean"
+    """`n` where the paper prints how many values the figure rests on."""
+    count_of: str = ""
+    """In place of a metric: the answer to `criterion` that the paper counts."""
+    mean_of: list[str] = []
+    """In place of a metric: the columns whose mean the paper prints."""
 
 
 class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -61,6 +61,8 @@ def _show(result: "Reproduction", *, full: bool) -> None:
     render.more(len(cells) - len(listed))
     for table in dict.fromkeys(row.table for row in result.beside):
         _below([row for row in result.beside if row.table == table])
+    for place in result.places:
+        print(ended(place.told))
 
 
 def _below(rows: "list[NewRow]") -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.analysis.beside_published import new_rows
+from mindgauge.analysis.beside_published import new_rows, rank_places
 from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
+from mindgauge.benchmarks.released import RankPlace
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
@@ -27,6 +28,8 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     from_files: int = 0
     beside: list[NewRow] = []
     """The rows of a run, each for a published table: comparable, comparable but for what, or not and why."""
+    places: list[RankPlace] = []
+    """Where its models come in the paper's table of ranks, or why no place can be given."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -45,6 +48,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
             ),
             *first_of(differing, 6),
             *(row.told for row in self.beside),
+            *(place.told for place in self.places),
         ]
 
     def _listed(self) -> list[CellComparison]:
@@ -83,5 +87,7 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         compared = compare(published, benchmark.reproduce(Path(data)), Path(data))
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
-    rows = [] if beside is None else new_rows(Path(beside), family)
-    return Reproduction(name, cells, counts(cells), from_files, rows)
+    if beside is None:
+        return Reproduction(name, cells, counts(cells), from_files)
+    rows = new_rows(Path(beside), family)
+    return Reproduction(name, cells, counts(cells), from_files, rows, rank_places(Path(beside), family, Path(data)))

@@ -245,11 +245,13 @@ class RuleCriterion(msgspec.Struct, frozen=True):
     criterion: Criterion
     read: Callable[[Sample, str], Value | None]
     """The level that a reply to a sample shows; None where it cannot be told."""
+    rater_name: str = ""
+    """The rater's name, where it is not that of the criterion: several readings of one criterion need one each."""
 
     @property
     def rater(self) -> str:
         """Who rates, as ratings carry it."""
-        return f"rule/{self.criterion.name}"
+        return self.rater_name or f"rule/{self.criterion.name}"
 
     def rate(self, sample: Sample, reply: Reply) -> Rating:
         """Rate one reply; one that never came keeps its status."""

@@ -10,6 +10,7 @@ from mindgauge.raters.echo import NOTHING
 from mindgauge.raters.json_objects import LONGEST, after_thinking
 from mindgauge.raters.verdict import Verdict
 from mindgauge.records import Status
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ class VerdictForm(StrEnum):
     """What a prompt asks a model to answer with."""
 
     LABEL = "label"
-    """A level of its one criterion and nothing else, as far as the first full stop or line."""
+    """A level of its one criterion and nothing else, as far as the first full stop or line; or the one number before a bracket, `4) …`."""
     LIST = "list"
     """A list in brackets with a level for each criterion, in the rubric's order."""
     DICT = "dict"
@@ -39,6 +40,8 @@ class VerdictForm(StrEnum):
 _NOT_A_LABEL = "it is none of the labels"
 _NO_LIST = "there is no list with a level for each criterion"
 _CUTS = (".", "。", "\n")
+_ASIDE = regex(r"\([^()]*\)")
+_NUMBERED = regex(r"(?<![\w.+-])(\d{1,4})[)）]")
 
 
 def read(
@@ -64,12 +67,15 @@ def read(
 
 
 def _label(answer: str, criteria: Sequence[Criterion]) -> dict[str, Verdict] | None:
-    """Read the one level that the answer is, or that stands before its first full stop or line's end."""
+    """Read the one level that the answer is, that stands before its first full stop or line's end, or as a number before a bracket."""
     if len(criteria) != 1:
         return None
     (criterion,) = criteria
     beginnings = [answer, *(answer.split(cut, 1)[0] for cut in _CUTS)]
     value = next((v for part in beginnings if (v := rule.option(part, criterion)) is not None), None)
+    if value is None:
+        numbers = {*map(criterion.read, _NUMBERED.findall(_ASIDE.sub(" ", answer)))}
+        value = numbers.pop() if len(numbers) == 1 else None
     return None if value is None else {criterion.name: Verdict(Status.OK, value)}
 
 

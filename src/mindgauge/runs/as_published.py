@@ -149,6 +149,7 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
             kind: {k: p for k, p in by_language.items() if k == replica.language} or by_language
             for kind, by_language in prompts.items()
         },
+        readings=(*benchmark.readings, *benchmark.replica_readings),
         names_in=tuple(replica.names_in),
         brought=brought,
         read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,

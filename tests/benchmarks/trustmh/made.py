@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,25 +33,26 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
-def dilemmas(folder: Path) -> Path:
-    """Write four dilemmas."""
+def dilemmas(folder: Path, right_letters: str = RIGHT) -> Path:
+    """Write four dilemmas, or one for each of other letters."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(
         ("index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning", "model_behavior")
     )
-    for number, (right, kind) in enumerate(zip(RIGHT, KINDS, strict=True)):
+    for number, (right, kind) in enumerate(zip(right_letters, cycle(KINDS), strict=False)):
         options = "\n".join(f"{letter}. Course {letter} of case {number}." for letter in "ABCD")
         rows.writerow((number, kind, f"Case {number} happens.", options, "What now?", right, "unseen"))
     return write(folder / "EthicMH.csv", text.getvalue())
 
 
 def ethics(
-    folder: Path, model: str, chosen: str, *, raw: bool = True, time: str = "20260101_00_00_00", **more: Any
-) -> Path:
+    folder: Path, model: str, chosen: str, *, raw: bool = True, time: str = "20260101_00_00_00",
+    right_letters: str = RIGHT, **more: Any,
+) -> Path:  # fmt: skip
     """Write a model's stored choices, a letter for each dilemma, with the judge's ratings 5, 4, 3, 2, 1 of each."""
     results, judged = [], []
-    for number, (letter, right) in enumerate(zip(chosen, RIGHT, strict=False)):
+    for number, (letter, right) in enumerate(zip(chosen, right_letters, strict=False)):
         reply = f'```json\n{{"choice": "{letter}", "reasoning": "Since case {number} asks for it."}}\n```'
         stored = (
             {"response": {"content": reply}} if raw else {"model_choice_option": letter, "model_reasoning": "Since so."}
@@ -60,7 +62,7 @@ def ethics(
         judged.append({
             "sample_id": number, "ground_truth_option": right, "model_choice_option": letter, "judge_parsed": levels,
         })  # fmt: skip
-    hits = sum(a == b for a, b in zip(chosen, RIGHT, strict=False)) / len(chosen)
+    hits = sum(a == b for a, b in zip(chosen, right_letters, strict=False)) / len(chosen)
     scores = {f"sc{n}": {"mean": 6.0 - n, "ci_margin": 0.0} for n in range(1, 6)}
     content = {
         "model": model, "results": results, "judged": judged, "avg_scores": scores,

@@ -49,13 +49,18 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
         DataError: there is no such folder.
     """
     files = TrustMHRelease.below(data)
-    published = {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
+    published = published_tables()
     for line in files.broken:
         yield RecomputedCell("files", line.partition(": ")[0], "content", None, line, stated="readable")
     yield from _ranks(published)
     yield from ethics_cells(files, published["derived.ethics"])
     yield from awareness_cells(files, published["derived.privacy_awareness"])
     yield from leakage_cells(files, published["derived.privacy_leakage"])
+
+
+def published_tables() -> dict[str, Any]:
+    """Return the tables of `published.toml` by name."""
+    return {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
 
 
 def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
@@ -265,6 +270,13 @@ def _correlated(pairs: Sequence[tuple[float, float | None]]) -> tuple[float | No
 
 NO_PROXY = "the proxy's predictions are not stored"
 PROXY = ("free-response", "proxy-model")
+COLUMNS = {
+    ("free-response", "string-match"): "string_match",
+    **{("info-accessibility", metric): f"access_{metric}" for metric in ("no_y", "has_z", "error")},
+    **{("privacy-sharing", metric): f"sharing_{metric}" for metric in ("no_y", "has_z", "error")},
+    ("control", "error"): "control_error",
+}
+"""The columns of the derived table, by the authors' names of question and measure."""
 STATED = f"as the outputs state it: {NO_PROXY}"
 
 
@@ -273,17 +285,13 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
 
     Args:
         files: where to look.
-        derived: the table of what the outputs stated of the proxy model when the benchmark was specified.
+        derived: the table of the means when the benchmark was specified.
     """
     replies, faults = outputs.replies(files)
     stated, unreadable = outputs.stated_leakage(files)
     for source, fault in (faults | unreadable).items():
         yield RecomputedCell("files", source, "content", None, fault, stated="readable")
     names, _ = outputs.spellings([*(reply.model for reply in replies), *stated], derived["rows"])
-    means_of_proxy = {names[model]: means[PROXY] for model, means in stated.items() if PROXY in means}
-    for model in derived["rows"]:
-        note = STATED if model in means_of_proxy else f"no outputs of {model} that can be read"
-        yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     controls: dict[str, list[str | None]] = defaultdict(list)
     for reply in replies:
@@ -291,6 +299,19 @@ def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[Re
             hits[names[reply.model], reply.kind, metric].append(hit)
         if reply.kind == "control":
             controls[names[reply.model]].append(first_word(reply.text))
+    means_of_proxy = {names[model]: means[PROXY] for model, means in stated.items() if PROXY in means}
+    for model in derived["rows"]:
+        lacking = f"no outputs of {model} that can be read"
+        for (kind, metric), column in COLUMNS.items():
+            key = (model, kind, metric)
+            yield RecomputedCell(
+                "derived.privacy_leakage",
+                model,
+                column,
+                *(mean_interval(hits[key]) if key in hits else (None, lacking)),
+            )
+        note = STATED if model in means_of_proxy else lacking
+        yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     for model, means in sorted(stated.items()):
         for (kind, metric), mean in means.items():
             key = (names[model], kind, metric)

@@ -27,6 +27,7 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     with_shuffled,
     written,
 )
+from mindgauge.benchmarks.trustmh.rank_places import rank_places
 from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
 from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
@@ -132,6 +133,7 @@ ethics = Benchmark.from_folder(
     notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,
+    rank_places=rank_places,
     variants=with_shuffled,
     completed=written,
     readings=(CHOICE,),
