@@ -248,7 +248,8 @@ class ChatModel:
             **request.parameters,
             **self._parameters,
         }
-        body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
+        if limit := body.pop("max_tokens", self.max_tokens):
+            body[self._max_tokens_field] = limit
         if request.schema is not None:
             schema = request.schema if self.takes_lengths else self._without_lengths(request.schema)
             verdict = {"name": "verdict", "strict": True, "schema": schema}

@@ -229,7 +229,7 @@ def _window(step: RatingStep, subject: PlannedSubject) -> Window:
 
 def _length(model: Model, request: Request) -> int:
     """Estimate the tokens of a question with the longest answer to it."""
-    room: int = request.parameters.get("max_tokens", model.max_tokens)
+    room: int = request.parameters.get("max_tokens") or model.max_tokens
     return system_tokens(model) + tokens(request.messages) + room
 
 

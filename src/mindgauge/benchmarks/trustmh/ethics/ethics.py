@@ -132,6 +132,7 @@ ethics = Benchmark.from_folder(
     notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,
+    item_parts=("scenario", "options", "task"),
     variants=with_shuffled,
     completed=written,
     readings=(CHOICE,),
