@@ -90,8 +90,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own instrument, whose rubric and prompts stand in the place of its own."""
     names_in: tuple[str, ...] = ()
     """Under a paper's protocol: the tags with people's names, where a judge is asked in free words who is meant (`raters.mentions`)."""
-    apart: bool = False
-    """Under a paper's protocol: whether subjects of the same words are each asked about, and share no answer."""
+    shares: bool = True
+    """Whether subjects of the same words share one answer; under a paper's protocol, as that has it."""
     item_parts: tuple[str, ...] = ()
     """The parts of an item as its authors ship it (`Sample.parts`): a prompt of the user's own may show these in the dialogue's place."""
     item_facts: tuple[str, ...] = ()
@@ -471,7 +471,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             self.tree,
             self.brought,
             self.names_in,
-            self.apart,
+            self.shares,
         )
 
     @classmethod

@@ -89,7 +89,7 @@ def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
     instrument = UserInstrument(
         name=name, hash=digest(sorted(contents.items()))[:_HASH], replaces=benchmark.rubric, answer=settings.answer, bare=not settings.fence,
         files=(*contents, *(f"{'.'.join(kinds[file])}.md" for file in kinds if file == PROMPT)), speakers=settings.speakers, between=settings.between, opening=opening,
-        kinds=(*prompts,), keyed=(*settings.keys,), known=(*benchmark.item_parts, *benchmark.item_facts), shot=shot, between_examples=settings.between_examples,
+        kinds=(*prompts,), keyed=(*settings.keys,), item_slots=(*benchmark.item_parts, *benchmark.item_facts), shot=shot, between_examples=settings.between_examples,
     )  # fmt: skip
     return msgspec.structs.replace(
         benchmark, rubric=rubric, prompts={**benchmark.prompts, **prompts}, brought=instrument
@@ -136,8 +136,11 @@ def _kind(file: str, benchmark: Benchmark) -> tuple[str, str] | None:
     kind, _, language = stem.rpartition(".")
     closed = kind.startswith(("ask", "node", SHOT))
     judging = kind.startswith("judge") or kind in {"reply", *_forms(benchmark)}
-    known = {*SLOTS, OPENING, SHOT, *_forms(benchmark)}
-    if ending != "md" or kind not in known or (kind == _PROXY and kind not in benchmark.prompts):
+    if (
+        ending != "md"
+        or kind not in {*SLOTS, OPENING, SHOT, *_forms(benchmark)}
+        or (kind == _PROXY and kind not in benchmark.prompts)
+    ):
         return None
     fits = kind == OPENING or (closed if benchmark.closed else judging)
     return (kind, language) if fits else None

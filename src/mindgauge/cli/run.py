@@ -42,12 +42,7 @@ def run(
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
-    show_requests: Annotated[
-        int,
-        typer.Option(
-            min=0, help="With --dry-run: print this many requests to each model, word for word as they would be sent."
-        ),
-    ] = 0,
+    show_requests: options.ShowRequests = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:

@@ -56,7 +56,6 @@ def run(
     where: dict[str, tuple[str, ...]] | None = None,
     text: bool = True,
     dry_run: bool = False,
-    show_requests: int = 0,
     **options: Unpack[RunOptions],
 ) -> Scores | DryRun:
     """Run benchmarks on models. The same call continues where an earlier one stopped.
@@ -79,7 +78,6 @@ def run(
         where: tag → values of the samples to keep.
         text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
-        show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
         options: how models are asked and judge, and what it may cost:
 
             runs: replies (or closed answers) per sample and model. A classifier answers once: it would say the same again.
@@ -107,6 +105,7 @@ def run(
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
                 brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
+            show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
             max_cost: US dollars that the run may cost in all, judges' calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
@@ -126,8 +125,6 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
-    if show_requests and not dry_run:
-        raise UsageError("--show-requests prints what would be sent; it goes with --dry-run")
     asked = listed(names)
     chosen = instrument_folder.one(standalone_rubric.all_asked(asked, rubric, about), config.instrument)
     if config.as_published:
@@ -136,7 +133,7 @@ def run(
     named = {b.name: b for b in chosen}
     return hold(
         named, config, asked=asked, model=model, judge=judge, data=data, columns=columns, out=out, limit=limit, where=where,
-        text=text, dry_run=dry_run, show_requests=show_requests,
+        text=text, dry_run=dry_run,
     )  # fmt: skip
 
 
@@ -165,7 +162,6 @@ def hold(
     where: dict[str, tuple[str, ...]] | None = None,
     text: bool = True,
     dry_run: bool = False,
-    show_requests: int = 0,
 ) -> Scores | DryRun:
     """Run benchmarks that are at hand; see `run`.
 
@@ -182,7 +178,6 @@ def hold(
         where: which samples.
         text: whether texts are kept.
         dry_run: only say what it would take.
-        show_requests: how many requests to each model it then shows.
     """
     folder = _path(data)
     named = {name: benchmark.on(folder) for name, benchmark in named.items()}
@@ -240,7 +235,7 @@ def hold(
     if dry_run:
         run_folder.warn_of_refusal(path, record, config)
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
-        return foresee(path, available.benchmarks, [*steps, *test_steps], config, show_requests)
+        return foresee(path, available.benchmarks, [*steps, *test_steps], config)
     asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))
     looked_at, classifiers = (
         chain(steps, *(test.steps(path, config) for test in tests)),

@@ -53,9 +53,9 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
     def hash(self) -> str:
         """Hash over the words around the examples and over how they are drawn."""
         words = sorted((k, prompt.hash) for k, prompt in self.prompts.items())
-        of_user = [] if self.brought is None else [self.brought.hash]
-        drawn = (sorted({s.id for s in self.pool}), self.each, self.seed)
-        return digest("shots", words, *drawn, *(["anew"] * self.anew), *of_user)
+        instruments = [] if self.brought is None else [self.brought.hash]
+        draws = (sorted({s.id for s in self.pool}), self.each, self.seed)
+        return digest("shots", words, *draws, *(["anew"] * self.anew), *instruments)
 
     @cached_property
     def _ranked(self) -> dict[tuple[str, object], list[Sample]]:
@@ -114,14 +114,14 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
         texts = [transcript(s.messages) for s in drawn]
         nonce = nonces.draw(digest("examples", ids), *self._folded(ids, texts), *folded)
         if (language, nonce) not in self._blocks:
-            own = self.brought if self.brought is not None and self.brought.bare else None
+            instrument = self.brought if self.brought is not None and self.brought.bare else None
             examples = (
                 f"{fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
-                if own is None
-                else own.example(s, self.criterion.name)
+                if instrument is None
+                else instrument.example(s, self.criterion.name)
                 for s, text in zip(drawn, texts, strict=True)
             )
-            between = "\n\n" if own is None else own.between_examples
+            between = "\n\n" if instrument is None else instrument.between_examples
             filled = worded(self.prompts, language).fill({"examples": between.join(examples), "nonce": nonce})
             self._blocks[language, nonce] = Block(filled, nonce)
         return self._blocks[language, nonce]

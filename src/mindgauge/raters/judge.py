@@ -83,8 +83,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """The user's own, whose prompts and words these are; ours if not given."""
     names: tuple[str, ...] = ()
     """The tags with people's names, where it asks for free words: a verdict is whether these name the first of them."""
-    apart: bool = False
-    """Whether subjects of the same words are each asked about."""
+    shares: bool = True
+    """Whether subjects of the same words share one answer."""
 
     @property
     def own_form(self) -> verdict_form.VerdictForm | None:
@@ -351,8 +351,8 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
                 opening = worded(brought.opening, sample.tags.get("language", "en"))
                 messages = (Message("system", brought.fill(opening, sample, slots)), *messages)
         schema = None if self.instrument.asks_once else part.schema
-        apart = subject.subject if self.instrument.apart else ""
-        return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample, apart=apart)
+        own = "" if self.instrument.shares else subject.subject
+        return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample, subject=own)
 
     async def _put(self, ask: Ask, subject: JudgeInput, run: int, calls: list[str], part: JudgeCall) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""

@@ -59,7 +59,7 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
     """The kinds of prompts that it brings."""
     keyed: tuple[str, ...] = ()
     """The criteria for which the user says under which key an answer has them."""
-    known: tuple[str, ...] = ()
+    item_slots: tuple[str, ...] = ()
     """What of an item its prompts may show: parts and tags of a sample."""
     shot: dict[str, Prompt] = {}
     """One few-shot example, by language."""
@@ -80,13 +80,13 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: it shows a part that the sample has not.
         """
         tags = sample.tags
-        told = {
+        facts = {
             "category": tags.get(self.category, ""),
             "target": "" if sample.target is None else str(sample.target),
             "model_behavior": tags.get("model_behavior", ""),
         }
-        parts = {name: value for name, value in {**tags, **sample.parts}.items() if name in self.known}
-        filling = {**told, **slots, **parts}
+        parts = {name: value for name, value in {**tags, **sample.parts}.items() if name in self.item_slots}
+        filling = {**facts, **slots, **parts}
         if missing := sorted(prompt.slots - filling.keys()):
             raise UsageError(
                 f"instrument {self.name}: a prompt shows {{{missing[0]}}}, and sample {sample.id} has none; it is part of the "
@@ -116,14 +116,13 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
             keys = {key.strip() for key in _KEY.findall(words)}
             for criterion in rubric.criteria:
                 names = [name.casefold() for name in (criterion.name, *criterion.aliases)]
-                said = (
-                    any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) for name in names) or "{rubric}" in words
-                )
-                found = not keys.isdisjoint(names) if keys else said
-                if not (found or "{form}" in words or criterion.name in self.keyed):
-                    named = f"the keys {', '.join(sorted(keys))}" if keys else "no key"
+                patterns = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names]
+                in_words = "{rubric}" in words or any(re.search(pattern, words) for pattern in patterns)
+                findable = not keys.isdisjoint(names) if keys else in_words
+                if not (findable or "{form}" in words or criterion.name in self.keyed):
+                    shown_keys = f"the keys {', '.join(sorted(keys))}" if keys else "no key"
                     raise UsageError(
-                        f"{kind}.{language}.md asks for an answer as {self.answer}, and names {named}, so that no value for "
+                        f"{kind}.{language}.md asks for an answer as {self.answer}, and names {shown_keys}, so that no value for "
                         f"{criterion.name} could be read; say under which key it stands: [keys] {criterion.name} in instrument.toml"
                     )
 

@@ -30,7 +30,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     `nonces` are the random marks of fences inside the messages, that of the subject first; they are blanked in the call's
     key, so that a repeat of the same question from another process is the same call. `sample` is the dialogue the call is
-    about. `repair` says that it repeats a question whose answer could not be read. `apart` names the subject of a call that
+    about. `repair` says that it repeats a question whose answer could not be read. `subject` names that of a call which
     no other subject shares, though its words may be the same.
     """
 
@@ -41,7 +41,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     nonces: tuple[str, ...] = ()
     sample: Sample | None = None
     repair: bool = False
-    apart: str = ""
+    subject: str = ""
 
     def repeated(self, run: int) -> Request:
         """Return the same question as another repeat, whose number is its seed, if one is sent."""
@@ -64,8 +64,8 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
         entry: tuple[str, bytes] | None = self.__dict__.get(_LAST_KEY)
         if entry is None or entry[0] != model:
-            subject = [self.apart] * bool(self.apart)
-            parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema, *subject))
+            subjects = [self.subject] if self.subject else []
+            parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema, *subjects))
             entry = self.__dict__[_LAST_KEY] = model, hashlib.blake2b(parts, digest_size=_BYTES).digest()
         return entry[1]
 
@@ -84,8 +84,8 @@ def stated(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def asked_for(request: Request) -> set[str]:
     """Return the names of what a request asks for beside its messages, as endpoints call them."""
-    sent = {name for name, value in request.parameters.items() if (name, value) != ("max_tokens", UNLIMITED)}
-    return sent | ({"response_format"} if request.schema is not None else set())
+    names = {name for name, value in request.parameters.items() if (name, value) != ("max_tokens", UNLIMITED)}
+    return names | ({"response_format"} if request.schema is not None else set())
 
 
 @lru_cache(maxsize=16)

@@ -85,7 +85,7 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         )
     config = protocol([benchmark], config, None).config
     instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-    judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, apart=True)
+    judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, shares=False)
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "
@@ -152,7 +152,7 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
             for kind, by_language in prompts.items()
         },
         names_in=tuple(replica.names_in),
-        apart=not replica.shares,
+        shares=replica.shares,
         brought=brought,
         read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,
         keep={tag: tuple(values) for tag, values in replica.tags.items()},

@@ -108,19 +108,9 @@ class DryRun(Tabular, msgspec.Struct, frozen=True):
         return self.steps
 
 
-def foresee(
-    path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], config: RunConfig, show: int = 0
-) -> DryRun:
-    """Say what steps would take in a run, which need not be there; nothing is written or sent.
-
-    Args:
-        path: of the run.
-        benchmarks: that are asked.
-        steps: of the run.
-        config: how calls are made.
-        show: how many requests of each step are shown.
-    """
-    steps = [*steps]
+def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], config: RunConfig) -> DryRun:
+    """Say what steps would take in a run, which need not be there; nothing is written or sent."""
+    steps, shown = [*steps], config.show_requests
     names = [benchmark.name for benchmark in benchmarks]
     models: dict[str, Model] = {}
     steps_ahead: list[tuple[PlannedStep, bool]] = []
@@ -139,7 +129,7 @@ def foresee(
         sum(entry.prompt_tokens for entry in planned), sum(entry.completion_tokens for entry in planned),
         None if None in costs else sum(cost for cost in costs if cost is not None), planned,
         forecast(path, steps_ahead, [*models.values()], config.settings),
-        [shown for step in steps if isinstance(step, CallStep) for shown in islice(_requests(step), show)],
+        [request for step in steps if isinstance(step, CallStep) for request in islice(_requests(step), shown)],
     )  # fmt: skip
 
 
@@ -151,7 +141,7 @@ def _requests(step: CallStep) -> Iterator[ShownRequest]:
         for request in step.requests(PlannedSubject(sample, shown_reply)):
             plain = {"messages": request.messages, **request.parameters}
             body = step.model.body(request) if isinstance(step.model, ChatModel) else plain
-            yield ShownRequest(step.asked_as, step.purpose, msgspec.to_builtins(body))
+            yield ShownRequest(step.asked_as, step.purpose, msgspec.json.decode(msgspec.json.encode(body)))
 
 
 def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:

@@ -338,6 +338,7 @@ class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOpt
     """The keyword arguments of `rate`."""
 
     as_published: bool
+    show_requests: int
     write_items: str | Path | None
 
 
@@ -349,6 +350,7 @@ class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOption
     """The keyword arguments of a command whose models are asked and judge."""
 
     as_published: bool
+    show_requests: int
 
 
 class TransformOptions(CommandOptions, total=False):
@@ -388,6 +390,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Called, before anything is sent, with what the user must know."""
     command: str = ""
     """What the user typed, for the manifest."""
+    show_requests: int = 0
+    """How many requests of each step are shown where nothing is sent."""
 
     @property
     def asked(self) -> Settings:
@@ -435,6 +439,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         settings = Settings.of(values.pop("settings", None), dry_run=dry_run)
         if values.get("notice", ...) is None:
             del values["notice"]
+        if values.get("show_requests") and not dry_run:
+            raise UsageError("--show-requests prints what would be sent; it goes with --dry-run")
         return cls(
             asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )

@@ -59,8 +59,8 @@ def read_as_shipped(data: Path) -> list[Sample]:
 
 def _as_shipped(dilemma: ethics.Dilemma) -> Sample:
     parts = {"scenario": dilemma.scenario, "options": dilemma.options, "task": dilemma.task}
-    ours = sample(dilemma, model_behavior=dilemma.behavior)
-    return Sample.of((Message("user", "\n\n".join(parts.values())),), target=ours.target, tags=ours.tags, parts=parts)
+    base = sample(dilemma, model_behavior=dilemma.behavior)
+    return Sample.of((Message("user", "\n\n".join(parts.values())),), target=base.target, tags=base.tags, parts=parts)
 
 
 def sample(dilemma: ethics.Dilemma, **more: str) -> Sample:
