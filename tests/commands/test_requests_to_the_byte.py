@@ -14,10 +14,12 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 import mindgauge
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks import asked_one, replica
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.forecast import TO_COME, DryRun
 from tests.benchmarks.help_or_harm.conftest import VALIDATION, Copy, small
@@ -267,8 +269,9 @@ def test_examples_stand_in_the_users_own_words(tmp_path: Path) -> None:
     made.write(tmp_path / "data/train.json", json.dumps(rows))
     made.write(tmp_path / "data/test.json", json.dumps(test))
     folder = instrument(tmp_path / "a", SPEAKERS, **SHOTS)
-    (request,) = shown("dialogue_safety", data=tmp_path / "data", instrument=folder, ask="few-shot")
-    labels = [c.value for c in mindgauge.benchmarks.asked_one("dialogue_safety").rubric.criteria[0].levels]
+    options = {"data": tmp_path / "data", "ask": "few-shot"}
+    (request,) = shown("dialogue_safety", instrument=folder, **options)
+    labels = [c.value for c in asked_one("dialogue_safety").rubric.criteria[0].levels]
     examples = "\n--\n".join(
         f"[seeker]w{n}[supporter]x[seeker]y{n}\n回：[supporter]z{n}\nL: {label}" for n, label in enumerate(labels)
     )
@@ -276,6 +279,16 @@ def test_examples_stand_in_the_users_own_words(tmp_path: Path) -> None:
     assert request.body == {
         "model": "asked", "messages": [{"role": "user", "content": content}], "temperature": 1.0, "top_p": 1.0, "max_tokens": 10,
     }  # fmt: skip
+
+
+def test_without_the_words_of_an_example_they_are_still_to_bring(tmp_path: Path) -> None:
+    texts = {name: text for name, text in SHOTS.items() if name != "shot__en__md"}
+    folder, notices = instrument(tmp_path / "a", SPEAKERS, **texts), list[str]()
+    request, *_ = shown("dialogue_safety", instrument=folder, ask="few-shot", notice=notices.append)
+    assert any("still to bring" in notice and "shot.en.md" in notice for notice in notices)
+    content = request.body["messages"][0]["content"]
+    assert "<example" not in content, "bare all the same, with the speakers of the folder"
+    assert "[supporter]" in content.partition("Now.")[0]
 
 
 def test_what_is_printed_is_what_is_sent(tmp_path: Path) -> None:
@@ -361,3 +374,20 @@ def test_equal_replies_to_equal_rows_are_each_judged_as_published_and_asked_once
     plan = {"where": {"split": ("test",)}}
     assert judged("published", as_published=True, **plan) == 4 * 3 * 3, "a row that occurs twice, three equal replies"
     assert judged("ours", runs=3, judge_runs=3, **plan) < 4 * 3 * 3
+
+
+def test_a_protocol_in_which_equal_subjects_share_a_verdict_pays_for_one(
+    small: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharing = [
+        msgspec.structs.replace(r, shares=True) for r in replica.replicas(asked_one("help_or_harm/response").folder)
+    ]
+    monkeypatch.setattr(replica, "replicas", lambda _: sharing)
+    with Stub(lambda body, _: says("I hear you.")) as stub:
+        mindgauge.run(
+            "help_or_harm/response", model=stub.model, judge=stub.judge, data=small.root, out=tmp_path / "run", qualify=False,
+            as_published=True, where={"split": ("test",)},
+            instrument=instrument(tmp_path / "a", f'{BARE}answer = "json"\n', judge__en__md="{dialogue} {reply} Appropriateness"),
+        )  # fmt: skip
+    judged = sum(body["model"] == "judge" and body.get("max_tokens") != PROBED for body in stub.bodies)
+    assert judged == 4 * 3, "four texts, three verdicts"
