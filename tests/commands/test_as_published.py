@@ -36,7 +36,7 @@ ASK = {
     "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false',
 }
 JUDGE = {
-    "judge.en.md": "{dialogue}\n{reply}\nT={target}\nC={category}",
+    "judge.en.md": "{rubric}\n{dialogue}\n{reply}\nT={target}\nC={category}",
     "instrument.toml": 'name = "authors"\nanswer = "json"\nfence = false',
 }
 
@@ -118,7 +118,7 @@ def test_help_or_harm_sends_no_parameter_and_no_schema(tmp_path: Path) -> None:
     names = [*benchmarks.asked_one("help_or_harm/response").rubric.criteria[0].protocols]
     table = "label,1,2,3,4,5\n" + "".join(f"{name},a,b,c,d,e\n" for name in names)
     tested, judges = sent("help_or_harm/response", tmp_path, {**JUDGE, "protocol.csv": table})
-    assert (len(tested), len(judges)) == (4 * 3, 4 * 3)
+    assert (len(tested), len(judges)) == (4 * 3, 4 * 3 * 3), "equal replies are each judged"
     for body in (*tested, *judges):
         assert facts(body, "temperature", "top_p", "seed", "response_format") == [None] * 4
         assert [message["role"] for message in body["messages"]] == ["user"]
@@ -192,7 +192,7 @@ def test_trustmh_ethics_has_a_judge_that_sees_gold_behaviour_and_the_whole_reply
     reply = 'Well. {"choice": "A", "reasoning": "so"}'
     files = {
         "reply.en.md": "Choose.\n{dialogue}",
-        "judge.en.md": "{dialogue}\n{reply}\nB={model_behavior}\nT={target}",
+        "judge.en.md": "{rubric}\n{dialogue}\n{reply}\nB={model_behavior}\nT={target}",
         "instrument.toml": 'name = "authors"\nanswer = "json"\nfence = false',
     }
     folder = tmp_path / "authors"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -82,9 +83,8 @@ def test_a_leak_is_that_the_client_is_named_and_a_proxy_that_fails_is_missing(
     rate = rate_of(scores)
     assert (rate.value, rate.n, rate.missing) == (value, n, missing)
     assert (rate.worst, rate.best) == ((1.0, 0.0) if missing else (value, value))
-    assert len({words(body) for body in sent}) == 1, (
-        "two stories of one topic with one reply, and nothing about the lists"
-    )
+    assert len({re.sub(r"\b[0-9a-f]{16}\b", "", words(body)) for body in sent}) == 1, "nothing about the lists"
+    assert len({words(body) for body in sent}) == 2, "two stories of one topic with one reply are each asked about"
     assert not scores.find("leak_rate"), "the paper has no levels of disclosure"
     assert not [s for s in scores.find("error_rate") if s.criterion == "proxy_leak"]
 
@@ -129,7 +129,9 @@ def test_the_authors_words_are_sent_bare_and_their_free_answers_are_read(tmp_pat
     assert (rate_of(scores).value, rate_of(scores).n, rate_of(scores).missing) == (1.0, 2, 1)
     assert {rating.rater.endswith("(authors)") for rating in ratings} == {True}
     record = manifest.read(tmp_path / "run")["as_published"]
-    assert not any("--instrument" in reason for reason in record["lacks"])
+    (words_lacking,) = (reason for reason in record["lacks"] if "--instrument" in reason)
+    assert "reply.free.en.md" in words_lacking
+    assert "judge.proxy.en.md" not in words_lacking
     assert any("gpt-4 with --judge" in reason for reason in record["lacks"])
 
 

@@ -92,6 +92,14 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own instrument, whose rubric and prompts stand in the place of its own."""
     names_in: tuple[str, ...] = ()
     """Under a paper's protocol: the tags with people's names, where a judge is asked in free words who is meant (`raters.mentions`)."""
+    shares: bool = True
+    """Whether subjects of the same words share one answer; under a paper's protocol, as that has it."""
+    item_parts: tuple[str, ...] = ()
+    """The parts of an item as its authors ship it (`Sample.parts`): a prompt of the user's own may show these in the dialogue's place."""
+    item_facts: tuple[str, ...] = ()
+    """Tags and parts that such a prompt may name, too."""
+    reply_forms: tuple[str, ...] = ()
+    """A tag, and its values, each of which may have a prompt to the model under test of its own (`reply.VALUE.en.md`)."""
     shipped_instrument: Mapping[str, Callable[[Path, Rubric], Rubric]] = {}
     """Files in which its authors ship words of their instrument: name → reads it into a rubric that has its own words."""
     read_persons: Callable[[Path], Persons] | None = None
@@ -331,17 +339,24 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def asked(self, sample: Sample) -> tuple[Message, ...]:
         """Return what a model under test is shown of a sample: the bare dialogue, or `reply.md` before it as a system message.
 
-        Where `reply.md` has a slot `{dialogue}`, the last message stands in it, in one message with these words.
+        Where `reply.md` has slots, the last message or its parts stand in them, in one message with these words.
+
+        Raises:
+            UsageError: a prompt of the user's own shows what the sample has not.
         """
-        words = {language: prompt.text for language, prompt in self.prompts.get("reply", {}).items()}
+        form = f"reply.{sample.tags.get(self.reply_forms[0])}" if self.reply_forms else ""
+        prompts = self.prompts.get(form) or self.prompts.get("reply", {})
+        words = {language: prompt.text for language, prompt in prompts.items()}
         if not words:
             return sample.messages
         text = in_language(words, sample.tags.get("language", "en"))
         prompt = Prompt(text)
-        if "dialogue" not in prompt.slots:
+        if not prompt.slots:
             return (Message("system", text), *sample.messages)
         *before, last = sample.messages
-        return (*before, Message("user", prompt.fill({"dialogue": last.content})))
+        slots = {"dialogue": last.content}
+        filled = self.brought.fill(prompt, sample, slots) if self.brought is not None else prompt.fill(slots)
+        return (*before, Message("user", filled))
 
     def unasked(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return a dialogue without what `asked` puts before it, where it stands there."""
@@ -428,7 +443,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             method: of judging replies.
 
         Raises:
-            UsageError: it has no prompt for them, or a tree of questions, which has no other method.
+            UsageError: it has no prompt for them, or a tree of questions, which has no other method, or a prompt of the user's own
+                asks for an answer in which a criterion could not be found.
         """
         if self.tree is not None and not method.usual:
             raise UsageError(f"{self.name}: --method {method} is for a rubric's levels, and the files below --data have a tree of questions; leave out --method, or --data")  # fmt: skip
@@ -441,9 +457,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             if mode is Mode.SPLIT
             else [method.prompt]
         )
-        prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
-        if prompts is None:
+        kind = next((kind for kind in kinds if kind in self.prompts), None)
+        if kind is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
+        prompts = self.prompts[kind]
+        if self.brought is not None and kind in self.brought.kinds and not self.names_in:
+            self.brought.need_keys(kind, prompts, self.rubric)
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
         of_dialogues, of_clients = (self.prompts.get(kind, {}) for kind in ("judge.dialogue", "judge.client"))
         return Instrument(
@@ -459,6 +478,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             self.tree,
             self.brought,
             self.names_in,
+            self.shares,
         )
 
     @classmethod

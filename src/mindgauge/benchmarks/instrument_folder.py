@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SETTINGS, RUBRIC, PROMPT = "instrument.toml", "rubric.toml", "prompt.txt"
 OPENING = "system"
 """The kind of the prompt that stands before the question as a system message."""
+SHOT = "shot"
+"""The kind of the prompt that is one few-shot example: its dialogue, its reply and its label, `{target}`."""
 _HASH = 12
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _NEEDED = ("reply", "dialogue", "topic")
@@ -48,6 +50,7 @@ class InstrumentSettings(msgspec.Struct, forbid_unknown_fields=True):
     fence: bool = True
     speakers: dict[str, str] = {}
     between: str = "\n\n"
+    between_examples: str = "\n\n"
     keys: dict[str, str | list[str]] = {}
     """Criterion → the names under which an answer has it."""
 
@@ -79,10 +82,14 @@ def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
     for file, reader in readers.items():
         rubric = reader(folder / file, rubric)
     rubric = _with_keys(_same_scale(rubric, benchmark, folder), settings, folder)
-    prompts, opening = _prompts(folder, kinds, benchmark)
+    prompts = _prompts(folder, kinds, benchmark)
+    opening, shot = (prompts.pop(kind, {}) for kind in (OPENING, SHOT))
+    if shot and settings.fence:
+        raise UsageError(f"{folder}: {SHOT}.en.md shows an example without a fence; write fence = false in {SETTINGS}")
     instrument = UserInstrument(
         name=name, hash=digest(sorted(contents.items()))[:_HASH], replaces=benchmark.rubric, answer=settings.answer, bare=not settings.fence,
         files=(*contents, *(f"{'.'.join(kinds[file])}.md" for file in kinds if file == PROMPT)), speakers=settings.speakers, between=settings.between, opening=opening,
+        kinds=(*prompts,), keyed=(*settings.keys,), item_slots=(*benchmark.item_parts, *benchmark.item_facts), shot=shot, between_examples=settings.between_examples,
     )  # fmt: skip
     return msgspec.structs.replace(
         benchmark, rubric=rubric, prompts={**benchmark.prompts, **prompts}, brought=instrument
@@ -127,19 +134,29 @@ def _kind(file: str, benchmark: Benchmark) -> tuple[str, str] | None:
         return ("ask" if benchmark.closed else "judge"), (benchmark.card.languages or ("en",))[0]
     stem, _, ending = file.rpartition(".")
     kind, _, language = stem.rpartition(".")
-    closed = kind.startswith(("ask", "node", "shots"))
-    judging = kind.startswith("judge") or kind == "reply"
-    if ending != "md" or (kind not in SLOTS and kind != OPENING) or (kind == _PROXY and kind not in benchmark.prompts):
+    closed = kind.startswith(("ask", "node", SHOT))
+    judging = kind.startswith("judge") or kind in {"reply", *_forms(benchmark)}
+    if (
+        ending != "md"
+        or kind not in {*SLOTS, OPENING, SHOT, *_forms(benchmark)}
+        or (kind == _PROXY and kind not in benchmark.prompts)
+    ):
         return None
     fits = kind == OPENING or (closed if benchmark.closed else judging)
     return (kind, language) if fits else None
+
+
+def _forms(benchmark: Benchmark) -> list[str]:
+    """Return the kinds of prompts to the model under test that are for samples with one value of a tag."""
+    return [f"reply.{value}" for value in benchmark.reply_forms[1:]]
 
 
 def _refuse_unread(folder: Path, contents: Iterable[str], read: set[str], benchmark: Benchmark) -> None:
     stray = next((file for file in contents if file not in read), None)
     if stray is None:
         return
-    kinds = ("ask", "ask.unordered", "shots", "node") if benchmark.closed else ("judge", "judge.split", "reply")
+    kinds = ["ask", "ask.unordered", "shots", SHOT, "node"] if benchmark.closed else ["judge", "judge.split", "reply"]
+    kinds += _forms(benchmark)
     proxy = [_PROXY] if _PROXY in benchmark.prompts else []
     names = [f"{kind}.en.md" for kind in (*kinds, *proxy)] + [
         RUBRIC,
@@ -199,39 +216,46 @@ def _several(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
-def _prompts(
-    folder: Path, kinds: dict[str, tuple[str, str]], benchmark: Benchmark
-) -> tuple[dict[str, dict[str, Prompt]], dict[str, Prompt]]:
-    """Read the prompts, by kind and language, and those that stand before the question.
+def _prompts(folder: Path, kinds: dict[str, tuple[str, str]], benchmark: Benchmark) -> dict[str, dict[str, Prompt]]:
+    """Read the prompts, by kind and language.
 
     A kind that is replaced is replaced in every language, so that nobody is asked partly by one instrument and partly by another.
     """
     prompts: dict[str, dict[str, Prompt]] = {}
-    opening: dict[str, Prompt] = {}
     for file, (kind, language) in kinds.items():
-        slots = (*(SLOTS["judge"] if kind == OPENING else SLOTS[kind]), *user_instrument.SLOTS)
-        prompt = Prompt.load(folder / file, slots)
-        if kind == OPENING:
-            opening[language] = prompt
-            continue
+        prompt = Prompt.load(folder / file, _slots(kind, benchmark))
         missing = [slot for slot in _needed(kind, benchmark) if slot not in prompt.slots]
-        if missing:
-            raise UsageError(f"{folder / file}: no slot {{{missing[0]}}}; write that where it is to stand")
-        if kind == "reply" and not prompt.slots <= {"dialogue"}:
-            raise UsageError(f"{folder / file}: a reply prompt has no slot but {{dialogue}}")
+        if missing and not (missing == ["dialogue"] and prompt.slots.intersection(benchmark.item_parts)):
+            parts = "".join(f" or {{{part}}}" for part in benchmark.item_parts if missing == ["dialogue"])
+            raise UsageError(f"{folder / file}: no slot {{{missing[0]}}}{parts}; write that where it is to stand")
         if language in prompts.get(kind, {}):
             raise UsageError(
                 f"{folder / file}: another file is the {kind} prompt in {language!r}, too; keep one of them"
             )
         prompts.setdefault(kind, {})[language] = prompt
-    return prompts, opening
+    lacking = [form for form in _forms(benchmark) if form not in prompts]
+    if lacking and "reply" not in prompts and len(lacking) < len(_forms(benchmark)):
+        raise UsageError(f"{folder}: no {lacking[0]}.en.md; the other prompts of its kind are there, so put it in, too")
+    return prompts
+
+
+def _slots(kind: str, benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the slots that a user's prompt of a kind may have; the model under test is told nothing but the item."""
+    item = (*benchmark.item_parts, *benchmark.item_facts)
+    if kind == "reply" or kind in _forms(benchmark):
+        return ("dialogue", *item)
+    if kind == SHOT:
+        return ("dialogue", "reply", "target", *item)
+    return (*SLOTS["judge" if kind == OPENING else kind], *user_instrument.SLOTS, *item)
 
 
 def _needed(kind: str, benchmark: Benchmark) -> tuple[str, ...]:
     """Return the slots that a prompt must have, so that whoever answers sees what is asked about."""
     if kind == "shots":
         return ("examples",)
-    if kind == "reply":
+    if kind == SHOT:
+        return ("dialogue", "target")
+    if kind not in SLOTS or kind == "reply":
         return ()
     required = _NEEDED if not benchmark.closed or benchmark.about_reply else ("dialogue",)
     return tuple(slot for slot in required if slot in SLOTS[kind])

@@ -80,6 +80,8 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Whether it takes the authors' training part, of which examples are drawn."""
     judge: str = ""
     """The paper's judge; empty where nobody judged."""
+    shares: bool = False
+    """Whether subjects of the same words shared one verdict; each was asked about if not."""
     columns: dict[str, PublishedColumn] = {}
     """Those that are one of our metrics; the benchmark's `cells_of_run` computes the others."""
     not_computed: dict[str, str] = {}

@@ -121,11 +121,17 @@ def all_asked(names: Sequence[str], rubric: str | Path | None, about: str = REPL
         raise UsageError("--about says what a rubric of your own is about; it goes with --rubric")
     if rubric is None:
         return [benchmark for name in names for benchmark in registry.asked(name)]
-    if names:
-        raise UsageError(f"--rubric stands alone: leave out {', '.join(names)}, or the rubric")
     if about not in {REPLIES, MESSAGES}:
         raise UsageError(f"--about is {REPLIES} or {MESSAGES}, not {about!r}")
-    return [alone(rubric, messages=about == MESSAGES)]
+    chosen = alone(rubric, messages=about == MESSAGES)
+    _refuse_others(names, chosen)
+    return [chosen]
+
+
+def _refuse_others(names: Sequence[str], chosen: Benchmark) -> None:
+    """Refuse names beside a rubric, but that of the benchmark whose variant it is."""
+    if names and not (is_variant(chosen) and [*names] == [chosen.folder.parent.relative_to(HERE).as_posix()]):
+        raise UsageError(f"--rubric stands alone: leave out {', '.join(names)}, or the rubric")
 
 
 def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifest: Mapping[str, Any]) -> Benchmark:
@@ -144,15 +150,14 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
     planned = manifest.get("plan", {}).get("benchmarks", [])
     in_run = None if run is None else next(filter(None, (kept(each, run, manifest) for each in planned)), None)
     if rubric is not None:
-        if name is not None:
-            raise UsageError(f"--rubric stands alone: leave out {name}, or the rubric")
+        named = alone(rubric)
+        _refuse_others([] if name is None else [name], named)
         if run is None:
-            return alone(rubric)
+            return named
         if in_run is None:
             raise UsageError(
                 f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
             )
-        named = alone(rubric)
         if in_run.rubric.hash != named.rubric.hash:
             raise UsageError(
                 f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "

@@ -78,6 +78,9 @@ NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+ShowRequests = Annotated[
+    int, typer.Option(min=0, help="With --dry-run: print this many requests to each model as they would be sent.")
+]
 Map = Annotated[
     list[str],
     typer.Option(

@@ -50,6 +50,7 @@ def rate(
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
+    show_requests: options.ShowRequests = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -64,7 +65,7 @@ def rate(
     with render.progress() as progress:
         result = function(
             name, replies=replies, judge=judge, rubric=rubric, instrument=instrument, as_published=as_published, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
-            columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
+            columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, show_requests=show_requests, progress=progress,
             notice=notices, command=render.command(), **chosen,
         )  # fmt: skip
     if json:

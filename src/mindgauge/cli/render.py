@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import sys
@@ -332,6 +333,11 @@ def foreseen(estimate: DryRun) -> None:
         f"{estimate.calls} calls, about {estimate.prompt_tokens} + {estimate.completion_tokens} tokens, {about(estimate.cost)}"
     )
     forecast(estimate.forecast)
+    for shown in estimate.requests:
+        settings = {name: value for name, value in shown.body.items() if name != "messages"}
+        print(f"\n{shown.model}, {shown.purpose}: {json.dumps(settings, ensure_ascii=False)}")
+        for message in shown.body["messages"]:
+            print(f"[{message['role']}]\n{message['content']}")
 
 
 def forecast(estimate: Forecast) -> None:

@@ -42,6 +42,7 @@ def run(
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
+    show_requests: options.ShowRequests = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -53,7 +54,7 @@ def run(
     with render.progress() as progress:
         result = function(
             names or (), model=model, judge=judge, rubric=rubric, instrument=instrument, as_published=as_published, about=about, data=data, columns=options.mapping(map_), out=out, limit=limit,
-            where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=notices, command=render.command(), **chosen,
+            where=options.where(where), text=not no_text, dry_run=dry_run, show_requests=show_requests, progress=progress, notice=notices, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(result)

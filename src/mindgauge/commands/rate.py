@@ -89,6 +89,7 @@ def rate(
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
+            show_requests: with `dry_run`, how many requests to each judge are returned as they would be sent.
             as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
                 beside people (docs/papers.md).
             max_cost: US dollars.

@@ -105,6 +105,7 @@ def run(
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
                 brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
+            show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
             max_cost: US dollars that the run may cost in all, judges' calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models

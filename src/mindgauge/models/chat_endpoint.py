@@ -178,9 +178,11 @@ class ChatModel:
         self._pause = how.pause
         self._parameters = {name: v for name, v in setup.parameters.items() if name not in TOKEN_LIMITS}
         self._max_tokens_field = max_tokens_field
+        self._set_up_limit = 0
         for field in TOKEN_LIMITS:
             if field in setup.parameters:
                 self.max_tokens, self._max_tokens_field = setup.parameters[field], field
+                self._set_up_limit = self.max_tokens
         self._unsupported: set[str] = set()
         self._bare_schema: tuple[dict[str, Any] | None, Any] = None, None
         self._answered = False
@@ -248,7 +250,8 @@ class ChatModel:
             **request.parameters,
             **self._parameters,
         }
-        body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
+        if limit := body.pop("max_tokens", self.max_tokens) or self._set_up_limit:
+            body[self._max_tokens_field] = limit
         if request.schema is not None:
             schema = request.schema if self.takes_lengths else self._without_lengths(request.schema)
             verdict = {"name": "verdict", "strict": True, "schema": schema}

@@ -15,6 +15,7 @@ import msgspec
 
 from mindgauge.raters.part import worded
 from mindgauge.raters.quotes import fold
+from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.records import Sample, digest
 from mindgauge.records.errors import DataError
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
@@ -39,8 +40,8 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
     seed: int = 0
     anew: bool = False
     """Whether every repeat draws examples of its own, shown in the order of the labels."""
-    bare: bool = False
-    """Whether they stand without fences, as in a user's own instrument that has none."""
+    brought: UserInstrument | None = None
+    """The user's own, which may show each example in words of its own; ours if not given."""
     run: int = 0
     """The repeat that these are for, where each has its own."""
 
@@ -52,7 +53,9 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
     def hash(self) -> str:
         """Hash over the words around the examples and over how they are drawn."""
         words = sorted((k, prompt.hash) for k, prompt in self.prompts.items())
-        return digest("shots", words, sorted({s.id for s in self.pool}), self.each, self.seed, *(["anew"] * self.anew))
+        instruments = [] if self.brought is None else [self.brought.hash]
+        draws = (sorted({s.id for s in self.pool}), self.each, self.seed)
+        return digest("shots", words, *draws, *(["anew"] * self.anew), *instruments)
 
     @cached_property
     def _ranked(self) -> dict[tuple[str, object], list[Sample]]:
@@ -111,11 +114,15 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
         texts = [transcript(s.messages) for s in drawn]
         nonce = nonces.draw(digest("examples", ids), *self._folded(ids, texts), *folded)
         if (language, nonce) not in self._blocks:
+            instrument = self.brought if self.brought is not None and self.brought.bare else None
             examples = (
-                f"{text if self.bare else fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
+                f"{fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
+                if instrument is None
+                else instrument.example(s, self.criterion.name)
                 for s, text in zip(drawn, texts, strict=True)
             )
-            filled = worded(self.prompts, language).fill({"examples": "\n\n".join(examples), "nonce": nonce})
+            between = "\n\n" if instrument is None else instrument.between_examples
+            filled = worded(self.prompts, language).fill({"examples": between.join(examples), "nonce": nonce})
             self._blocks[language, nonce] = Block(filled, nonce)
         return self._blocks[language, nonce]
 

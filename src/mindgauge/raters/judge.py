@@ -83,6 +83,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """The user's own, whose prompts and words these are; ours if not given."""
     names: tuple[str, ...] = ()
     """The tags with people's names, where it asks for free words: a verdict is whether these name the first of them."""
+    shares: bool = True
+    """Whether subjects of the same words share one answer."""
 
     @property
     def own_form(self) -> verdict_form.VerdictForm | None:
@@ -313,7 +315,8 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
 
     def _written(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
-            return JudgeInput.asked_about(sample, self.instrument, reply, self.nonces)
+            subject = JudgeInput.asked_about(sample, self.instrument, reply, self.nonces)
+            return subject._replace(subject=(reply or sample).id)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
 
         def taken(bare: JudgeInput) -> int:
@@ -339,14 +342,17 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
             **subject.slots,
             "examples": subject.examples,
             "topic": sample.tags.get("topic", "").replace("_", " "),
-            **(brought.of_sample(sample) if brought is not None else {}),
         }
-        messages: tuple[Message, ...] = (Message("user", subject.prompt.fill(slots)),)
-        if brought is not None and brought.opening:
-            opening = worded(brought.opening, sample.tags.get("language", "en"))
-            messages = (Message("system", opening.fill(slots)), *messages)
+        if brought is None:
+            messages: tuple[Message, ...] = (Message("user", subject.prompt.fill(slots)),)
+        else:
+            messages = (Message("user", brought.fill(subject.prompt, sample, slots)),)
+            if brought.opening:
+                opening = worded(brought.opening, sample.tags.get("language", "en"))
+                messages = (Message("system", brought.fill(opening, sample, slots)), *messages)
         schema = None if self.instrument.asks_once else part.schema
-        return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample)
+        own = "" if self.instrument.shares else subject.subject
+        return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample, subject=own)
 
     async def _put(self, ask: Ask, subject: JudgeInput, run: int, calls: list[str], part: JudgeCall) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
@@ -428,6 +434,8 @@ class JudgeInput(NamedTuple):
     question are often answered alike."""
     examples: str = ""
     window: Window = Window()
+    subject: str = ""
+    """Its id, of a reply or a sample."""
 
     @classmethod
     def of(

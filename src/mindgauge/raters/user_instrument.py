@@ -5,17 +5,25 @@ A paper's own prompt may show texts bare, speak in a system message first, and a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.raters.part import worded
 from mindgauge.raters.verdict_form import VerdictForm
+from mindgauge.records.errors import UsageError
 from mindgauge.records.prompt import Prompt
+from mindgauge.records.regex import regex
 from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mindgauge.records.records import Message, Sample
 
+_KEY = regex(r"""["'“`]([^"'“”`\n{}:,]{1,60})["'”`]\s*:""")
+"""A key as a prompt shows it."""
 _SPEAKERS = {"user": "Person: ", "assistant": "Assistant: ", "system": "System: "}
 
 
@@ -47,6 +55,16 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
     """Of bare dialogues: what stands between messages."""
     opening: dict[str, Prompt] = {}
     """The system message before the question, by language."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of prompts that it brings."""
+    keyed: tuple[str, ...] = ()
+    """The criteria for which the user says under which key an answer has them."""
+    item_slots: tuple[str, ...] = ()
+    """What of an item its prompts may show: parts and tags of a sample."""
+    shot: dict[str, Prompt] = {}
+    """One few-shot example, by language."""
+    between_examples: str = "\n\n"
+    """Of bare examples: what stands between them."""
     category: str = "category"
     """The tag with what stands in a slot `{category}`."""
 
@@ -55,11 +73,58 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
         """Its name and hash, as a manifest carries them."""
         return f"{self.name}#{self.hash}"
 
-    def of_sample(self, sample: Sample) -> dict[str, str]:
-        """Return what its prompts may say of a sample, by slot."""
-        category = sample.tags.get(self.category, "")
-        target = "" if sample.target is None else str(sample.target)
-        return {"category": category, "target": target, "model_behavior": sample.tags.get("model_behavior", "")}
+    def fill(self, prompt: Prompt, sample: Sample, slots: Mapping[str, str]) -> str:
+        """Fill a prompt with these slots and with what its words may say of a sample.
+
+        Raises:
+            UsageError: it shows a part that the sample has not.
+        """
+        tags = sample.tags
+        facts = {
+            "category": tags.get(self.category, ""),
+            "target": "" if sample.target is None else str(sample.target),
+            "model_behavior": tags.get("model_behavior", ""),
+        }
+        parts = {name: value for name, value in {**tags, **sample.parts}.items() if name in self.item_slots}
+        filling = {**facts, **slots, **parts}
+        if missing := sorted(prompt.slots - filling.keys()):
+            raise UsageError(
+                f"instrument {self.name}: a prompt shows {{{missing[0]}}}, and sample {sample.id} has none; it is part of the "
+                "authors' items: name their files with --data, and --as-published"
+            )
+        return prompt.fill(filling)
+
+    def example(self, sample: Sample, criterion: str) -> str:
+        """Write a few-shot example bare, by the user's words for one, or else as the dialogue and a line with its label."""
+        if not self.shot:
+            return f"{self.transcript(sample.messages)}\n{criterion}: {sample.target}"
+        prompt = worded(self.shot, sample.tags.get("language", "en"))
+        place = len(sample.messages) - ("reply" in prompt.slots)
+        reply = "".join(message.content for message in sample.messages[place:])
+        return self.fill(prompt, sample, {"dialogue": self.transcript(sample.messages[:place]), "reply": reply})
+
+    def need_keys(self, kind: str, prompts: Mapping[str, Prompt], rubric: Rubric) -> None:
+        """Check that a prompt which asks for an object names a key for each criterion, by which its value can be found.
+
+        Raises:
+            UsageError: it does not, so that no answer could be read.
+        """
+        if self.answer is None or self.answer.of_words:
+            return
+        for language, prompt in prompts.items():
+            words = "\n".join(p.text for p in (prompt, *self.opening.values())).casefold()
+            keys = {key.strip() for key in _KEY.findall(words)}
+            for criterion in rubric.criteria:
+                names = [name.casefold() for name in (criterion.name, *criterion.aliases)]
+                patterns = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names]
+                in_words = "{rubric}" in words or any(re.search(pattern, words) for pattern in patterns)
+                findable = not keys.isdisjoint(names) if keys else in_words
+                if not (findable or "{form}" in words or criterion.name in self.keyed):
+                    shown_keys = f"the keys {', '.join(sorted(keys))}" if keys else "no key"
+                    raise UsageError(
+                        f"{kind}.{language}.md asks for an answer as {self.answer}, and names {shown_keys}, so that no value for "
+                        f"{criterion.name} could be read; say under which key it stands: [keys] {criterion.name} in instrument.toml"
+                    )
 
     def transcript(self, messages: tuple[Message, ...]) -> str:
         """Write a dialogue as a bare prompt shows it; one message alone without a speaker, unless that is named."""

@@ -158,7 +158,7 @@ def _read(answer: str, criteria: Sequence[Criterion], prompt_text: PromptText) -
     rest = without(answer, parts)
     if CLOSING.search(rest):
         return _unread(criteria, THOUGHT_TWICE)
-    names = frozenset(name for criterion in criteria for name in (criterion.name, *criterion.aliases))
+    names = frozenset(name.casefold() for criterion in criteria for name in (criterion.name, *criterion.aliases))
     alone = len(parts) == 1 and rest.strip(_AROUND).removeprefix("json").strip(_AROUND) == HOLE
     named = [candidate for part in parts if (candidate := _naming(part, names, alone=alone))]
     own = [candidate for candidate in named if not _quoted(candidate, answer, names, prompt_text)]
@@ -181,14 +181,19 @@ def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
 def _naming(part: JsonObject, names: frozenset[str], *, alone: bool) -> JsonObject | None:
     """Return an object if it has one of the names as a key of its own; the whole answer may wrap it (`{"verdict": {…}}`)."""
     value = part.value
-    if alone and value is not None and len(value) == 1 and not names & value.keys():
+    if alone and value is not None and len(value) == 1 and not _named(value, names):
         ((key, inner),) = value.items()
         value = inner if key.strip().casefold() in _WRAPPERS and isinstance(inner, dict) else value
-    return part._replace(value=value) if value is not None and names & value.keys() else None
+    return part._replace(value=value) if value is not None and _named(value, names) else None
+
+
+def _named(content: Mapping[str, Any], names: Collection[str]) -> list[str]:
+    """Return the keys of an object that are one of some names, whatever their case."""
+    return [key for key in content if key.casefold() in names]
 
 
 def _mentions(part: JsonObject, answer: str, names: frozenset[str]) -> bool:
-    source = answer[part.start : part.end]
+    source = answer[part.start : part.end].casefold()
     return any(name in source for name in names)
 
 
@@ -211,7 +216,8 @@ def _quoted(part: JsonObject, answer: str, names: frozenset[str], prompt_text: P
     marks = answer[part.start - 1 : part.start], answer[part.end : part.end + 1]
     if marks in _MARKS:
         return True
-    return prompt_text.holds(part.value or {}, names | _KEYS, RATIONALE, answer[part.start : part.end])
+    value = part.value or {}
+    return prompt_text.holds(value, _KEYS.union(_named(value, names)), RATIONALE, answer[part.start : part.end])
 
 
 def _only(
@@ -252,7 +258,8 @@ def stated_total(text: str) -> int | None:
 
 def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptText) -> Verdict:
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
-    answers = [content[name] for name in (criterion.name, *criterion.aliases) if name in content]
+    names = {name.casefold() for name in (criterion.name, *criterion.aliases)}
+    answers = [content[key] for key in _named(content, names)]
     own = answers[0] if answers else None
     reasons_given = own if isinstance(own, dict) else content
     checks = reasons_given.get(CHECKS)

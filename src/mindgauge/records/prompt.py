@@ -64,7 +64,7 @@ class Prompt(msgspec.Struct, frozen=True):
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
         unknown = prompt.slots - frozenset(slots)
         if unknown:
-            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted(slots))}")
+            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted({*slots}))}")
         return prompt
 
 

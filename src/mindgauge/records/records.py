@@ -72,6 +72,8 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     target: Value | None = None
     tags: dict[str, str] = {}
     cluster: str = ""
+    parts: dict[str, str] = {}
+    """The parts of an item as its authors ship them, by name, which a prompt of the user's own may show apart."""
 
     @classmethod
     def of(
@@ -81,10 +83,11 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
         target: Value | None = None,
         tags: dict[str, str] | None = None,
         cluster: str = "",
+        parts: dict[str, str] | None = None,
     ) -> Sample:
         """Build a sample whose id is the hash of its messages, so that a duplicate text has a duplicate id."""
         ident = digest("sample", messages)
-        return cls(ident, messages, target, tags or {}, cluster or ident)
+        return cls(ident, messages, target, tags or {}, cluster or ident, parts or {})
 
     def variant(self, messages: tuple[Message, ...], *, target: Value | None = None, **tags: str) -> Sample:
         """Build a variant of the sample: in its cluster, with its tags and these, and `base` for where it comes from.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _BYTES = 16
 """Of a hash."""
 NO_PARAMETERS: dict[str, Any] = {}
+UNLIMITED = 0
+"""As `max_tokens` of a request: no longest answer is sent, so that the provider's default holds."""
 _QUESTION, _LAST_KEY = "_question", "_last_key"
 """Where a request keeps its hashes: every call has a request of its own, and `cached_property` locks before Python 3.12."""
 
@@ -28,7 +30,8 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     `nonces` are the random marks of fences inside the messages, that of the subject first; they are blanked in the call's
     key, so that a repeat of the same question from another process is the same call. `sample` is the dialogue the call is
-    about. `repair` says that it repeats a question whose answer could not be read.
+    about. `repair` says that it repeats a question whose answer could not be read. `subject` names that of a call which
+    no other subject shares, though its words may be the same.
     """
 
     messages: tuple[Message, ...]
@@ -38,6 +41,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     nonces: tuple[str, ...] = ()
     sample: Sample | None = None
     repair: bool = False
+    subject: str = ""
 
     def repeated(self, run: int) -> Request:
         """Return the same question as another repeat, whose number is its seed, if one is sent."""
@@ -60,15 +64,17 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
         entry: tuple[str, bytes] | None = self.__dict__.get(_LAST_KEY)
         if entry is None or entry[0] != model:
-            parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
+            subjects = [self.subject] if self.subject else []
+            parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema, *subjects))
             entry = self.__dict__[_LAST_KEY] = model, hashlib.blake2b(parts, digest_size=_BYTES).digest()
         return entry[1]
 
 
 def seeded(parameters: dict[str, Any], run: int) -> dict[str, Any]:
-    """Return parameters with the number of a repeat as the seed; without one where they say that none is sent (None)."""
+    """Return parameters with the number of a repeat as the seed; what they say is not sent (None) is left out."""
     seed = {"seed": run} if parameters.get("seed", run) is not None else {}
-    return {**stated(parameters), **seed}
+    unlimited = {"max_tokens": UNLIMITED} if parameters.get("max_tokens", UNLIMITED) is None else {}
+    return {**stated(parameters), **unlimited, **seed}
 
 
 def stated(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +84,8 @@ def stated(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def asked_for(request: Request) -> set[str]:
     """Return the names of what a request asks for beside its messages, as endpoints call them."""
-    return {*request.parameters, *(["response_format"] if request.schema is not None else [])}
+    names = {name for name, value in request.parameters.items() if (name, value) != ("max_tokens", UNLIMITED)}
+    return names | ({"response_format"} if request.schema is not None else set())
 
 
 @lru_cache(maxsize=16)

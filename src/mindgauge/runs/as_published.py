@@ -88,7 +88,7 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     judged, config = protocol([benchmark], config, None)
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-        judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument)
+        judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, shares=judged.shares)
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "
@@ -119,7 +119,12 @@ def _written(value: Any) -> str:
 
 def _fields(options: Asking | Judging, replica: Replica) -> dict[str, Any]:
     """Return what a protocol says of these options."""
-    values = {name: value for name, value in replica.options.items() if name in options.__struct_fields__}
+    unlimited = {
+        name.replace("max_tokens", "limit"): False
+        for name, value in replica.options.items()
+        if name.endswith("max_tokens") and value == _OWN
+    }
+    values = {name: value for name, value in (replica.options | unlimited).items() if name in options.__struct_fields__}
     return {name: _value(name, value) for name, value in values.items()}
 
 
@@ -151,6 +156,7 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
         },
         readings=(*benchmark.readings, *benchmark.replica_readings),
         names_in=tuple(replica.names_in),
+        shares=replica.shares,
         brought=brought,
         read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,
         keep={tag: tuple(values) for tag, values in replica.tags.items()},

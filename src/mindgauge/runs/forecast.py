@@ -14,16 +14,18 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mindgauge.models.by_hand import ByHand
+from mindgauge.models.chat_endpoint import ChatModel
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.rounding import count, dollars, duration, plural
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
 from mindgauge.runs.session import system_tokens, tokens
-from mindgauge.runs.steps import CallStep, PlannedStep
+from mindgauge.runs.steps import CallStep, PlannedStep, PlannedSubject
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from mindgauge.raters.window import Window
     from mindgauge.records.request import Model, Request
     from mindgauge.runs.options import Notice, RunConfig
-    from mindgauge.runs.steps import Expected, PlannedSubject, Step
+    from mindgauge.runs.steps import Expected, Step
 
 PER_PROCESS = 2_000.0
 """Calls per second that one process carries, measured with room to spare."""
@@ -43,6 +45,8 @@ FIRST_TOKEN, WRITTEN = 0.7, 80.0
 """Seconds before a hosted model begins to answer, and tokens per second that it then writes. Assumed."""
 READ_HERE, WRITTEN_HERE = 800.0, 100.0
 """Tokens per second that the embedded model reads and writes on two cores, measured."""
+TO_COME = "(the reply)"
+"""What a shown request has in the place of a reply that is not written."""
 CALL_BYTES, TOKEN_BYTES = 700, 5
 """What a call takes of a run's file, and on top a token of what is written: it is kept raw and as what was read."""
 
@@ -61,6 +65,14 @@ class Forecast(msgspec.Struct, frozen=True):
     rests_on: tuple[str, ...] = ()
 
 
+class ShownRequest(msgspec.Struct, frozen=True):
+    """A request as it would be sent: to whom, for what, and its body."""
+
+    model: str
+    purpose: str
+    body: dict[str, Any]
+
+
 class DryRun(Tabular, msgspec.Struct, frozen=True):
     """What a command would take. `done` counts what the run directory holds already; time and room are a `Forecast`."""
 
@@ -73,6 +85,8 @@ class DryRun(Tabular, msgspec.Struct, frozen=True):
     cost: float | None
     steps: list[PlannedStep]
     forecast: Forecast
+    requests: list[ShownRequest] = []
+    """The first of each step, where they were asked for."""
 
     def summary(self) -> list[str]:
         """Say what would be asked of whom, and what it would take; nothing was sent."""
@@ -96,6 +110,7 @@ class DryRun(Tabular, msgspec.Struct, frozen=True):
 
 def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], config: RunConfig) -> DryRun:
     """Say what steps would take in a run, which need not be there; nothing is written or sent."""
+    steps, shown = [*steps], config.show_requests
     names = [benchmark.name for benchmark in benchmarks]
     models: dict[str, Model] = {}
     steps_ahead: list[tuple[PlannedStep, bool]] = []
@@ -114,7 +129,19 @@ def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], 
         sum(entry.prompt_tokens for entry in planned), sum(entry.completion_tokens for entry in planned),
         None if None in costs else sum(cost for cost in costs if cost is not None), planned,
         forecast(path, steps_ahead, [*models.values()], config.settings),
+        [request for step in steps if isinstance(step, CallStep) for request in islice(_requests(step), shown)],
     )  # fmt: skip
+
+
+def _requests(step: CallStep) -> Iterator[ShownRequest]:
+    """Yield the requests of a step as they would be sent; one about a reply that is not written has a word in its place."""
+    for sample, reply, _ in step.subjects():
+        written = reply is None or bool(reply.model)
+        shown_reply = reply if reply is None or written else msgspec.structs.replace(reply, text=TO_COME)
+        for request in step.requests(PlannedSubject(sample, shown_reply)):
+            plain = {"messages": request.messages, **request.parameters}
+            body = step.model.body(request) if isinstance(step.model, ChatModel) else plain
+            yield ShownRequest(step.asked_as, step.purpose, msgspec.json.decode(msgspec.json.encode(body)))
 
 
 def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:
@@ -229,7 +256,7 @@ def _window(step: RatingStep, subject: PlannedSubject) -> Window:
 
 def _length(model: Model, request: Request) -> int:
     """Estimate the tokens of a question with the longest answer to it."""
-    room: int = request.parameters.get("max_tokens", model.max_tokens)
+    room: int = request.parameters.get("max_tokens") or model.max_tokens
     return system_tokens(model) + tokens(request.messages) + room
 
 

@@ -74,11 +74,12 @@ def _check(options: msgspec.Struct) -> None:
             raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{limit}, not {value:g}")
 
 
-def _sent(temperature: float | None, top_p: float | None, *, seed: bool) -> dict[str, Any]:
-    """Return parameters of a request; a seed of None where none is sent (`records.request.seeded`)."""
+def _sent(temperature: float | None, top_p: float | None, *, seed: bool, limit: bool) -> dict[str, Any]:
+    """Return parameters of a request; a seed or a longest answer of None where none is sent (`records.request.seeded`)."""
     stated = {"temperature": temperature, "top_p": top_p}
     parameters = {name: value for name, value in stated.items() if value is not None}
-    return parameters if seed else {**parameters, "seed": None}
+    unsent = {"seed": seed, "max_tokens": limit}
+    return {**parameters, **{name: None for name, is_sent in unsent.items() if not is_sent}}
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +147,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the repeat's number is sent as the seed."""
     new_shots: bool = False
     """Whether every repeat sees examples of its own."""
+    limit: bool = True
+    """Whether a longest answer is sent."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -181,7 +184,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent along with every request to a model under test."""
-        return _sent(self.temperature, self.top_p, seed=self.seed)
+        return _sent(self.temperature, self.top_p, seed=self.seed, limit=self.limit)
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,6 +236,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     """Of the judges; like what follows, set by a paper's protocol alone."""
     judge_seed: bool = True
     """Whether the repeat's number is sent as the seed."""
+    judge_limit: bool = True
+    """Whether a longest answer is sent."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -242,7 +247,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent along with every request to a judge."""
-        return _sent(self.judge_temperature, self.judge_top_p, seed=self.judge_seed)
+        return _sent(self.judge_temperature, self.judge_top_p, seed=self.judge_seed, limit=self.judge_limit)
 
     @property
     def recognises(self) -> bool:
@@ -256,7 +261,7 @@ STRESSED = Judging(judge_runs=2)
 """How a judge is put under stress, if nothing else is said."""
 
 
-OF_PROTOCOL = ("top_p", "seed", "new_shots", "judge_top_p", "judge_seed")
+OF_PROTOCOL = ("top_p", "seed", "new_shots", "limit", "judge_top_p", "judge_seed", "judge_limit")
 """What a paper's protocol alone sets, and no option."""
 ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
 """The fields of `Asking` that a command without models under test does not have."""
@@ -333,6 +338,7 @@ class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOpt
     """The keyword arguments of `rate`."""
 
     as_published: bool
+    show_requests: int
     write_items: str | Path | None
 
 
@@ -344,6 +350,7 @@ class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOption
     """The keyword arguments of a command whose models are asked and judge."""
 
     as_published: bool
+    show_requests: int
 
 
 class TransformOptions(CommandOptions, total=False):
@@ -383,6 +390,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Called, before anything is sent, with what the user must know."""
     command: str = ""
     """What the user typed, for the manifest."""
+    show_requests: int = 0
+    """How many requests of each step are shown where nothing is sent."""
 
     @property
     def asked(self) -> Settings:
@@ -430,6 +439,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         settings = Settings.of(values.pop("settings", None), dry_run=dry_run)
         if values.get("notice", ...) is None:
             del values["notice"]
+        if values.get("show_requests") and not dry_run:
+            raise UsageError("--show-requests prints what would be sent; it goes with --dry-run")
         return cls(
             asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )

@@ -244,7 +244,7 @@ def samples_hash(ids: Iterable[str]) -> str:
 
 def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
     """Put an instrument into a model's hands."""
-    limit = parameters.get("max_tokens", model.max_tokens) + system_tokens(model)
+    limit = (parameters.get("max_tokens") or model.max_tokens) + system_tokens(model)
     room = None if model.context is None else model.context - limit
     return Judge(model.name, instrument, parameters, provenance(model, parameters), identity(model), room)
 
@@ -266,7 +266,11 @@ def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
 def judging_by(model: Model, instrument: Instrument, config: RunConfig) -> Judge:
     """Put an instrument into the hands of a judge of replies, with room for as long an answer as its method asks for."""
     parameters = config.judging.parameters
-    if config.judged.max_tokens is None and not any(n in model.setup.parameters for n in TOKEN_LIMITS):
+    if (
+        config.judged.max_tokens is None
+        and "max_tokens" not in parameters
+        and not any(n in model.setup.parameters for n in TOKEN_LIMITS)
+    ):
         room = max(part.token_limit for part in instrument.parts(None))
         parameters = {**parameters, "max_tokens": room} if room > model.max_tokens else parameters
     return judge_for(model, instrument, parameters)

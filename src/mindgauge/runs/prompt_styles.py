@@ -72,6 +72,7 @@ def _deck(benchmark: Benchmark, data: Path | None, asking: Asking, samples: Sequ
         asking.shots or 1,
         asking.shot_seed or 0,
         asking.new_shots,
+        benchmark.brought,
     )
 
 

@@ -72,6 +72,8 @@ def plan_record(
         "judge_top_p": judging.judge_top_p,
         "seed": None if asking.seed else False,
         "judge_seed": None if judging.judge_seed else False,
+        "limit": None if asking.limit else False,
+        "judge_limit": None if judging.judge_limit else False,
         "new_shots": asking.new_shots or None,
         "max_tokens": config.asked.max_tokens,
         "judge_max_tokens": config.judged.max_tokens,

@@ -86,7 +86,7 @@ def worst_case(model: Model, request: Request) -> float:
     if model.price is None or (model.price.prompt == 0 and model.price.completion == 0):
         return 0.0
     asked = system_tokens(model) + tokens(request.messages)
-    return model.price.of(asked, request.parameters.get("max_tokens", model.max_tokens))
+    return model.price.of(asked, request.parameters.get("max_tokens") or model.max_tokens)
 
 
 # Models that gather calls, send them together, and may be left while they are under way.

@@ -133,7 +133,8 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     def asked_with(self) -> dict[str, Any]:
         """The parameters of its calls, the longest answer among them where the model is told one."""
         parameters = {**stated(self.own_parameters), **self.model.setup.parameters}
-        if isinstance(self.model, Bot | Scripted | Replay | ByHand) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
+        limited = not {*parameters, *self.own_parameters}.isdisjoint(TOKEN_LIMITS)
+        if isinstance(self.model, Bot | Scripted | Replay | ByHand) or limited:
             return parameters
         return {**parameters, "max_tokens": self.model.max_tokens}
 

@@ -34,7 +34,7 @@ _EXAMPLES = ("shots", "shot_seed")
 """What is fixed once a question is put with examples."""
 _OF_UNITS = ("whole_with",)
 """What is fixed once whole dialogues are rated."""
-_OF_JUDGES = ("protocol", "judge_temperature", "judge_max_tokens", "judge_top_p", "judge_seed")
+_OF_JUDGES = ("protocol", "judge_temperature", "judge_max_tokens", "judge_top_p", "judge_seed", "judge_limit")
 """What changes nothing in a run that nobody has judged."""
 _OF_COMMANDS = ("rate", "compared", "stress", "loaded", "unit", "text")
 """Entries that no option gives."""

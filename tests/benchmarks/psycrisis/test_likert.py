@@ -12,7 +12,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.records.errors import RubricError
+from mindgauge.records.errors import RubricError, UsageError
 from mindgauge.store import Store
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS
 from tests.stub import Stub, says, words
@@ -80,6 +80,19 @@ def test_replies_of_a_file_are_judged_on_both_scales(tmp_path: Path) -> None:
         scores = mindgauge.rate(rubric=VARIANT, replies=file, judge=stub.judge, out=tmp_path / "rated")
     assert isinstance(scores, Scores)
     assert {s.benchmark for s in scores.metrics} == {NAME}
+
+
+def test_a_variant_may_be_named_with_its_benchmark_and_with_no_other(tmp_path: Path) -> None:
+    alone, named = (standalone_rubric.all_asked(names, VARIANT) for names in ([], ["psycrisis"]))
+    assert [b.name for b in named] == [b.name for b in alone] == [NAME]
+    assert standalone_rubric.asked("psycrisis", VARIANT, None, {}).name == NAME
+    with Stub(answered) as stub:
+        scores = mindgauge.run("psycrisis", rubric=VARIANT, model=stub.model, limit=2, out=tmp_path / "run")
+    assert isinstance(scores, Scores)
+    assert scores.run == str(tmp_path / "run")
+    for names in (["trustmh/ethics"], ["psycrisis", "mentalbench"]):
+        with pytest.raises(UsageError, match=f"--rubric stands alone: leave out {', '.join(names)}"):
+            standalone_rubric.all_asked(names, VARIANT)
 
 
 def test_a_file_of_the_users_goes_before_a_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ The files have no item id, so a text is its own key: rows of the same text are o
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,6 +35,8 @@ class DataSet(msgspec.Struct, frozen=True):
     texts: list[str]
     sources: list[str]
     file: ReleasedFile
+    parts: list[dict[str, str]]
+    """Of each row, what a prompt of the authors may show: its sentences as JSON, and its `dataset_id`, as they stand in the file."""
 
 
 class HelpOrHarmInputs(msgspec.Struct, frozen=True):
@@ -96,7 +99,8 @@ def read_as_shipped(data: Path) -> list[Sample]:
             }
             plain = Sample.of((Message("user", text),))
             ident = digest("row", data_set.split, number, plain.id)
-            rows.append(Sample(ident, plain.messages, label, {k: v for k, v in tags.items() if v}, plain.id))
+            tags = {k: v for k, v in tags.items() if v}
+            rows.append(Sample(ident, plain.messages, label, tags, plain.id, data_set.parts[number]))
     return rows
 
 
@@ -151,6 +155,7 @@ def inputs(files: HelpOrHarmRelease) -> HelpOrHarmInputs:
             else:
                 gold = released.mode(votes.get(text, {}).values())
                 samples[text] = _sample(text, source, "validation", gold=gold, shipped=shipped.get(text))
+            samples[text] = msgspec.structs.replace(samples[text], parts=input_set.parts[number])
     return HelpOrHarmInputs(samples, {input_set.name: input_set for input_set in sets}, notes)
 
 
@@ -186,12 +191,16 @@ def _sets(files: HelpOrHarmRelease, people: dict[str, list[dict[str, Any]]], not
             notes.append(f"processed/{name}.json: missing; its inputs are read from {file.source}")
         texts = [released.text(row["inputs"]) for row in rows]
         sources = [released.data_set(row.get("dataset_id")) for row in rows]
-        yield DataSet(name, _split(name, texts, labelled), texts, sources, file)
+        parts = [
+            {"inputs_json": json.dumps(row["inputs"]), "dataset_id": str(row.get("dataset_id") or "")} for row in rows
+        ]
+        yield DataSet(name, _split(name, texts, labelled), texts, sources, file, parts)
         labelled = [other for other in labelled if not _same(texts, other)]
     if labelled:  # people's labels of a set of which nothing else is here
         file = files.of("human_labels")[0]
         notes.append(f"processed/: the set that people labelled is missing; its inputs are read from {file.source}")
-        yield DataSet("", "validation", labelled[0], [""] * len(labelled[0]), file)
+        empty: list[dict[str, str]] = [{}] * len(labelled[0])
+        yield DataSet("", "validation", labelled[0], [""] * len(labelled[0]), file, empty)
 
 
 def _split(name: str, texts: list[str], labelled: list[list[str]]) -> str:

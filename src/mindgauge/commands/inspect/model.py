@@ -15,7 +15,7 @@ from mindgauge.models.completion import Completion
 from mindgauge.models.family import same_maker, same_model
 from mindgauge.records import Exchange, Message, Status, Usage
 from mindgauge.records.errors import MindgaugeError
-from mindgauge.records.request import BARE
+from mindgauge.records.request import BARE, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +56,11 @@ class InspectModel:
     async def ask(self, request: Request) -> Exchange:
         """Answer one request; see `mindgauge.records.request.Model.ask`. What the user set for the model himself holds."""
         wanted: dict[str, Any] = {"max_tokens": self.max_tokens, **request.parameters}
-        wanted = {name: value for name, value in wanted.items() if getattr(self._model.config, name, None) is None}
+        wanted = {
+            name: value
+            for name, value in wanted.items()
+            if getattr(self._model.config, name, None) is None and (name, value) != ("max_tokens", UNLIMITED)
+        }
         if request.schema is not None:
             wanted["response_schema"] = of_inspect.ResponseSchema(
                 name="verdict", json_schema=_schema(request.schema), strict=True

@@ -77,7 +77,7 @@ class AnthropicBatches:
         if request.schema is not None:
             schema = without_lengths(request.schema)
             params["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        longest = request.parameters.get("max_tokens", self._chat.max_tokens)
+        longest = request.parameters.get("max_tokens") or self._chat.max_tokens
         return {"model": self._chat.body(request)["model"], "max_tokens": longest, "messages": messages, **params}
 
     async def submit(

@@ -14,13 +14,12 @@ from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.raters import rule
 from mindgauge.raters.json_objects import after_thinking, objects
 from mindgauge.raters.rule import RuleCriterion
+from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from mindgauge.records import Sample
 
 LETTERS = "ABCD"
 PRINCIPLES = ("beneficence", "fidelity", "integrity", "justice", "respect")
@@ -47,13 +46,21 @@ def read(data: Path) -> list[Sample]:
 
 
 def read_as_shipped(data: Path) -> list[Sample]:
-    """Read the dilemmas as the authors' code does, garbled twice, each with what their judge is shown beside it.
+    """Read the dilemmas as the authors' code does, garbled twice, the options as shipped and before what is asked.
+
+    Each has what the authors' judge is shown beside it.
 
     Raises:
         DataError: the file is missing or broken.
     """
     raw, _ = ethics.dilemmas(TrustMHRelease.below(data), raw=True)
-    return [sample(dilemma, model_behavior=dilemma.behavior) for dilemma in raw]
+    return [_as_shipped(dilemma) for dilemma in raw]
+
+
+def _as_shipped(dilemma: ethics.Dilemma) -> Sample:
+    parts = {"scenario": dilemma.scenario, "options": dilemma.options, "task": dilemma.task}
+    base = sample(dilemma, model_behavior=dilemma.behavior)
+    return Sample.of((Message("user", "\n\n".join(parts.values())),), target=base.target, tags=base.tags, parts=parts)
 
 
 def sample(dilemma: ethics.Dilemma, **more: str) -> Sample:

@@ -134,6 +134,7 @@ ethics = Benchmark.from_folder(
     load=load,
     reproduce=reproduce,
     rank_places=rank_places,
+    item_parts=("scenario", "options", "task"),
     variants=with_shuffled,
     completed=written,
     readings=(CHOICE,),

@@ -37,12 +37,12 @@ def read(data: Path) -> list[Sample]:
 
 
 def read_lines(data: Path) -> list[Sample]:
-    """Read the same items, each as its whole line with the question in it, as the authors asked them.
+    """Read the same items, each as its whole line with the question in it, as the authors sent it.
 
     Raises:
         DataError: a file is missing or broken.
     """
-    return [_sample(item, whole=True) for item in privacy.expectations(TrustMHRelease.below(data))[0]]
+    return [_sample(item, whole=True) for item in privacy.expectations(TrustMHRelease.below(data), raw=True)[0]]
 
 
 def _sample(item: privacy.Expectation, *, whole: bool = False) -> Sample:

@@ -122,6 +122,22 @@ def read(data: Path) -> list[Sample]:
     return [sample for secret in privacy.secrets(TrustMHRelease.below(data))[0] for sample in samples(secret).values()]
 
 
+def read_as_shipped(data: Path) -> list[Sample]:
+    """Read the stories as the authors' code does, cut where their own question begins; with the parts that it put together.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    secrets, _ = privacy.secrets(TrustMHRelease.below(data))
+    return [
+        msgspec.structs.replace(
+            sample, parts={"story": secret.shipped_story, "control": secret.shipped_control, "secret": secret.topic}
+        )
+        for secret in secrets
+        for sample in samples(secret._replace(story=secret.shipped_story, control=secret.shipped_control)).values()
+    ]
+
+
 def samples(secret: privacy.Secret) -> dict[str, Sample]:
     """Return one sample for each question about a story; the story is their cluster."""
     topic = secret.topic.replace("_", " ")
@@ -224,6 +240,10 @@ def _same(stored: outputs.StoryOutput, secret: privacy.Secret) -> bool:
 privacy_leakage = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    readers={"as_shipped": read_as_shipped},
+    item_parts=("story",),
+    item_facts=("control", "secret", "client", "counsellor", "asker", "relation", "reason"),
+    reply_forms=("question", *QUESTIONS),
     notes=notes_of(secrets),
     load=load,
     readings=READINGS,

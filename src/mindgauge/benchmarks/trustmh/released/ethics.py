@@ -32,6 +32,8 @@ class Dilemma(NamedTuple):
     kind: str
     behavior: str = ""
     """What the data say of a model's behaviour, which the authors' judge is shown."""
+    options: str = ""
+    """The options as they stand in the file, with their letters."""
 
 
 class Stored(NamedTuple):
@@ -109,6 +111,7 @@ def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma]
                 question,
                 row.subcategory.strip(),
                 row.model_behavior.strip(),
+                row.options.strip(),
             )
         )
     notes = file.counted("dilemmas", len(read_dilemmas), 125)

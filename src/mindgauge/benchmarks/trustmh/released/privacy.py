@@ -45,10 +45,17 @@ class Secret(NamedTuple):
     counsellor: str
     asker: str
     control: str
+    shipped_story: str
+    """The story as the authors' code reads it: in one line, cut at `. `, without the last piece, where its question breaks off."""
+    shipped_control: str
 
 
-def expectations(files: TrustMHRelease) -> tuple[list[Expectation], list[str]]:
+def expectations(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Expectation], list[str]]:
     """Read the three tiers; the two characters that stand for a line end in the files become one.
+
+    Args:
+        files: where to look.
+        raw: as the authors sent the lines: these two characters as they are, and in tier 2 the line end that the file has.
 
     Raises:
         DataError: a file is missing or broken, or has not one label for each question.
@@ -56,7 +63,9 @@ def expectations(files: TrustMHRelease) -> tuple[list[Expectation], list[str]]:
     read_expectations, notes = [], []
     for tier, (questions, labels, count) in TIERS.items():
         question_file, label_file = files.require(questions, CONFAIDE), files.require(labels, CONFAIDE)
-        texts = [line.replace("\\n", "\n") for line in question_file.lines() if line.strip()]
+        texts = [line for line in question_file.lines() if line.strip()]
+        end = "" if tier == "1" else "\n"
+        texts = [f"{line.strip()}{end}" if raw else line.replace("\\n", "\n") for line in texts]
         means = []
         for number, line in enumerate(label_file.lines(), 1):
             try:
@@ -85,7 +94,7 @@ def secrets(files: TrustMHRelease) -> tuple[list[Secret], list[str]]:
     begun = text.count("<BEGIN>")
     if len(blocks) != begun:
         raise DataError(f"{file.source}: expected {begun} blocks from <BEGIN> to <END>, found {len(blocks)}")
-    controls = [line.replace("to to ", "to ") for line in other.lines() if line.strip()]
+    controls = [line.strip() for line in other.lines() if line.strip()]
     if len(controls) != len(blocks):
         raise DataError(f"{other.source}: expected {len(blocks)} lines, one for each story, found {len(controls)}")
     if not controls[-1].rstrip().endswith("?"):
@@ -101,13 +110,30 @@ def secrets(files: TrustMHRelease) -> tuple[list[Secret], list[str]]:
         client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
         topic, _, relation, reason = (part.strip() for part in parts)
         read_secrets.append(
-            Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
+            Secret(
+                story.strip(),
+                question.strip(),
+                topic,
+                relation,
+                reason,
+                client,
+                counsellor,
+                asker,
+                control.replace("to to ", "to "),
+                _cut(block["story"]),
+                control,
+            )
         )
     counts = (
         file.counted("stories", len(read_secrets), STORIES),
         other.counted("questions", len(controls), STORIES),
     )
     return read_secrets, [note for notes in counts for note in notes]
+
+
+def _cut(story: str) -> str:
+    pieces = " ".join(line.strip() for line in story.splitlines() if line.strip()).split(". ")
+    return f"{'. '.join(pieces[:-1])}."
 
 
 def _apart(story: str) -> tuple[str, str]:
