@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.analysis import judges_beside_people
+import msgspec
+
+from mindgauge.analysis import aligned_judges, judges_beside_people
 from mindgauge.analysis.published_row import NewRow, printed
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import replica as protocols
@@ -39,9 +42,12 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     if not matching:
         wanted = named([benchmark.name for benchmark in members], "or")
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
-    scores = score(folder)
-    rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
+    rows: list[NewRow] = []
+    if protocols.RECORD in content or not content["plan"].get("loaded"):  # of a release, models' rows are printed already
+        scores = score(folder)
+        rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
+    rows += [row for benchmark in matching for row in aligned_judges.rows(folder, benchmark)]
     if not rows:
         raise UsageError(
             f"--beside {folder}: no protocol of {matching[0].name} has a table of models' results to stand beside"
@@ -88,6 +94,9 @@ def _metrics(replica: Replica) -> dict[str, None]:
 
 def _value(column: PublishedColumn, figures: Sequence[Score]) -> float | None:
     """Return a figure as the paper has it: the mean, or the standard deviation, of its repeats' own."""
+    if column.criteria:
+        each = [_value(msgspec.structs.replace(column, criterion=c, criteria=[]), figures) for c in column.criteria]
+        return None if None in each else fmean(value for value in each if value is not None)
     of_metric = [s for s in figures if s.name == column.metric and column.criterion in ("", s.criterion)]
     if not of_metric:
         return None

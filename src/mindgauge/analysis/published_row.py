@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,7 @@ class NewRow(msgspec.Struct, frozen=True):
     title: str
     """What the paper calls the table."""
     row: str
-    values: dict[str, float | None]
+    values: Mapping[str, float | str | None]
     published: dict[str, dict[str, float | str]]
     """The printed rows, each by column."""
     comparable: bool

@@ -27,6 +27,8 @@ class PublishedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     metric: str
     criterion: str = ""
+    criteria: list[str] = []
+    """Of which the column holds the mean of their figures."""
     times: float = 1.0
     """100 where the paper prints percent."""
     over_runs: Literal["mean", "sd"] = "mean"
@@ -74,22 +76,28 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class JudgesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A published table of judges beside people: the errors of a judge's mean verdict against each person's value.
+    """A published table of judges beside people.
 
-    Its columns are `mae_PERSON` of each person, and `mae`, `rmse` and `within_1` (in percent), the means of people's figures.
+    With a `criterion` it holds the errors of a judge's mean verdict against each person's value: its columns are `mae_PERSON`
+    of each person, and `mae`, `rmse` and `within_1` (in percent), the means of people's figures. Without one it has a row
+    for each judge and criterion, and MentalBench's columns (`mentalbench/reproduce.py`).
     """
 
     compares_with: str
     """What the paper calls its table."""
     table: str
     """Its name in `published.toml`."""
-    criterion: str
+    criterion: str = ""
     people: list[str]
+    rated_by: list[str] = []
+    """Whose replies a judge rates: those that these raters rated; those that people gave a value if none is named."""
     replies: int
     """How many of them each person gave a value."""
     runs: int
     """Verdicts of a judge on a reply, whose mean counts."""
-    category: str
+    own_left_out: bool = False
+    """Whether a judge's figures leave out what systems of its own family wrote."""
+    category: str = ""
     """The tag with the category by which the paper's judges rated."""
     words: list[str]
     """The files of an instrument that hold what the paper's words were."""

@@ -11,6 +11,7 @@ import msgspec
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.runs import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
@@ -90,7 +92,7 @@ def rate(
             shot_seed: of the choice of examples, 0 if not given.
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
-                beside people (docs/papers.md).
+                and people (docs/papers.md).
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
@@ -110,7 +112,7 @@ def rate(
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     (benchmark,) = instrument_folder.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
-    benchmark, config, people = as_published.judging(benchmark, config)
+    benchmark, config, table = as_published.judging(benchmark, config)
     benchmark = _with_tree(benchmark, data)
     _need_replies(benchmark, existing)
     dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
@@ -122,7 +124,7 @@ def rate(
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
-    provided = provided.rated_by(people)
+    provided = _but_own(provided.in_table(table), table, judges, config)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)
@@ -166,6 +168,20 @@ def rate(
     scores = score(folder)
     remember(folder, tests, scores.qualifications, config)
     return scores
+
+
+def _but_own(
+    provided: inputs.Inputs, table: JudgesTable | None, judges: plan.Raters, config: RunConfig
+) -> inputs.Inputs:
+    """Leave out what models of the family of all judges wrote, where a paper's table leaves it out and the user does not ask for it."""
+    if table is None or not table.own_left_out or config.judging.own_family:
+        return provided
+    related = kinship.related(judges.models, provided.written(), config, provided.run).values()
+    own = sorted(set.intersection(*map(set, related))) if related else []
+    if not own:
+        return provided
+    config.notice(f"replies by {named(own)} are not rated: they are of the judge's family, which the paper leaves out")
+    return provided.but_by(own)
 
 
 def _need_judge(judges: plan.Raters) -> None:

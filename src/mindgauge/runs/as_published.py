@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.replica import Replica
+    from mindgauge.benchmarks.replica import JudgesTable, Replica
     from mindgauge.records import Sample
     from mindgauge.runs.options import RunConfig
 
@@ -35,11 +35,11 @@ class PublishedProtocol(NamedTuple):
 
 
 class JudgingProtocol(NamedTuple):
-    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate; all where none is named."""
+    """A benchmark and a command as the paper's judges were asked, and the table that they stand in; None where it is not as published."""
 
     benchmark: Benchmark
     config: RunConfig
-    people: Sequence[str]
+    table: JudgesTable | None
 
 
 def protocol(
@@ -77,21 +77,23 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         UsageError: no table of judges beside people is on record, or an option contradicts its protocol.
     """
     if not config.as_published:
-        return JudgingProtocol(benchmark, config, [])
+        return JudgingProtocol(benchmark, config, None)
     table = protocols.judges_table(benchmark.folder)
     if table is None:
         raise UsageError(
             f"{benchmark.name}: no paper's table of judges beside people is on record here, so rate --as-published sets nothing; leave it out"
         )
-    config = protocol([benchmark], config, None).config
-    instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-    judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument)
+    asked, config = protocol([benchmark], config, None)
+    judged = msgspec.structs.replace(benchmark, rubric=asked.rubric)
+    if table.category:
+        instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
+        judged = msgspec.structs.replace(judged, protocol=table.category, brought=instrument)
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "
         + (f"still to bring: {words}" if words else "nothing is left to bring")
     )
-    return JudgingProtocol(judged, config, table.people)
+    return JudgingProtocol(judged, config, table)
 
 
 def _contradiction(replica: Replica, config: RunConfig, tags: Mapping[str, tuple[str, ...]]) -> str:

@@ -22,9 +22,10 @@ from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
@@ -198,23 +199,41 @@ class Inputs(NamedTuple):
                     continue
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
-    def rated_by(self, people: Sequence[str]) -> Inputs:
-        """Return of a run the replies that some people gave a value; all where nobody is named.
+    def in_table(self, table: JudgesTable | None) -> Inputs:
+        """Return of a run the replies that a paper's judges rated, or people gave a value; all where there is no table.
 
         Raises:
-            UsageError: these are no replies of a run, or nobody of them gave any a value.
+            UsageError: these are no replies of a run, nobody rated any, or their texts are not here.
         """
-        if not people:
+        if table is None:
             return self
         if self.run is None:
             raise UsageError(
                 f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
             )
+        raters = table.rated_by or table.people
         with Store(self.run) as store:
-            ratings = [r for r in store.ratings(self.benchmark.name) if r.rater in people and r.value is not None]
-        if not ratings:
-            raise UsageError(f"{self.run}: no rating of {named(people, 'or')} is in this run; load the paper's release")
-        return self._replace(selection=frozenset(rating.subject for rating in ratings))
+            rated = {
+                r.subject
+                for r in store.ratings(self.benchmark.name)
+                if r.rater in raters and (table.rated_by or r.value is not None)
+            }
+            textless = [r.id for r in store.replies(self.benchmark.name) if r.status is Status.OK and not r.text]
+        if not rated:
+            raise UsageError(f"{self.run}: no rating of {named(raters, 'or')} is in this run; load the paper's release")
+        if unread := len(rated.intersection(textless)):
+            raise UsageError(
+                f"{self.run}: {plural(unread, 'reply has', 'replies have')} no text here, so no judge can read them; put the "
+                "file with the replies' texts among the data, and `mindgauge load` them again"
+            )
+        return self._replace(selection=frozenset(rated))
+
+    def but_by(self, models: Collection[str]) -> Inputs:
+        """Return of a run's replies those that none of these models wrote."""
+        assert self.run is not None
+        with Store(self.run) as store:
+            own = {reply.id for reply in store.replies(self.benchmark.name) if reply.model in models}
+        return self._replace(selection=None if self.selection is None else self.selection - own)
 
     def announce(self, folder: Path, notice: Notice) -> None:
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""
@@ -238,7 +257,9 @@ class Inputs(NamedTuple):
         if self.run is None:
             return Counter(reply.model for reply in self.replies if reply.status is Status.OK)
         with Store(self.run) as store:
-            return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
+            if self.selection is None:
+                return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
+            return Counter(reply.model for _, reply in self.subjects() if reply.status is Status.OK)
 
     def kept(
         self,

@@ -1,0 +1,147 @@
+"""A run's judges among the cells of a paper that holds each judge's means of systems against people's (MentalBench).
+
+The run holds the paper's replies with people's ratings (`load`), and judges rated the same replies (`rate --replies`). Cells
+come of the code that recomputes the published ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mindgauge.analysis.published_row import NewRow, printed
+from mindgauge.benchmarks.mentalbench import released, run_values, source_rule
+from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA
+from mindgauge.benchmarks.mentalbench.reproduce import as_published, system_means
+from mindgauge.benchmarks.replica import judges_table, replicas
+from mindgauge.models.family import same_maker
+from mindgauge.records import Status, instruments
+from mindgauge.records.english import named
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.short_names import short_names
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.mentalbench.run_values import RunValues
+    from mindgauge.benchmarks.replica import JudgesTable
+
+MENTALBENCH = "mentalbench"
+_BUILD = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
+
+
+def own_systems(judge: str, systems: Iterable[str]) -> set[str]:
+    """Return the systems that do not count for a judge, as its own.
+
+    Of the paper's judges it is the one that the paper names, and near relations count. Of another judge it is the judge
+    itself, or else all of its family.
+    """
+    name = _BUILD.sub("", re.sub(r" \([^()]*\)$", "", judge).rpartition("#")[2].rpartition("/")[2].casefold())
+    if (own := released.OWN_SYSTEM.get(released.judge(name))) is not None:
+        return {own}
+    systems = [*systems]
+    return {name} if name in systems else {system for system in systems if same_maker(judge, system)}
+
+
+def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
+    """Return a row for each attribute and each judge of a run that is none of the paper's own."""
+    table = judges_table(benchmark.folder)
+    if table is None or table.criterion or (values := _values(folder, benchmark.name)) is None:
+        return
+    judges = [rater for rater in values.by_rater if rater not in {released.PEOPLE, *released.OWN_SYSTEM}]
+    titles, rest = short_names(judges), printed(benchmark, table.table)
+    temperature = replicas(benchmark.folder)[0].options["judge_temperature"]
+    for judge in judges:
+        systems = _counted(judge, values)
+        pairs = values.beside_people(judge, systems)
+        reasons = [
+            *_asked_otherwise(table, temperature, values, judge),
+            *_missing(table, values, judge, systems),
+        ]
+        names = [f"{titles.get(judge, judge)} / {attribute}" for attribute in ATTRIBUTES]
+        figures: dict[str, dict[str, float | str | None]] = {name: {} for name in names}
+        if len(systems) > 1:
+            for cell in as_published(names, pairs):
+                finite = isinstance(cell.value, str) or (cell.value is not None and np.isfinite(cell.value))
+                figures[cell.row][cell.column] = cell.value if finite else None
+        for k, name in enumerate(names):
+            columns = {column: figures[name].get(column) for column in next(iter(rest.values()))}
+            n = {released.PEOPLE: int(np.isfinite(pairs.human[..., k]).sum())}
+            yield NewRow(table.table, table.compares_with, name, columns, rest, not reasons, reasons, n)
+
+
+def means(folder: Path) -> dict[tuple[str, str], tuple[list[str], NDArray[np.float64]]]:
+    """Return of a run of the released replies each judge's systems and their two means, by judge and criterion; nothing of other runs."""
+    values = _values(folder, MENTALBENCH)
+    found = {}
+    for judge in {} if values is None else {*values.by_rater} - {released.PEOPLE}:
+        systems = _counted(judge, values)
+        of_systems = system_means(values.beside_people(judge, systems))
+        found |= {(judge, name): (systems, of_systems[k]) for k, name in enumerate(CRITERIA)}
+    return found
+
+
+def _values(folder: Path, benchmark: str) -> RunValues | None:
+    with Store(folder) as store:
+        return run_values.of_run(store.replies(benchmark), store.ratings(benchmark))
+
+
+def _counted(judge: str, values: RunValues) -> list[str]:
+    """Return the systems that count for a judge and that it rated, in the authors' order."""
+    rated = np.isfinite(values.beside_people(judge, values.systems).judge).any(axis=(0, 2))
+    places = source_rule.counted(own_systems(judge, values.systems), values.systems)
+    return [values.systems[place] for place in places if rated[place]]
+
+
+def _asked_otherwise(table: JudgesTable, temperature: float, values: RunValues, judge: str) -> Iterator[str]:
+    """Say in what a judge was asked otherwise than the paper's were; of a released file nothing is known."""
+    verdicts = values.asked.get(judge, [])
+    if any("+" not in instruments.of_ratings(verdict.instrument, loaded=False) for verdict in verdicts):
+        yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
+    sent = {v.provenance["parameters"].get("temperature") for v in verdicts if "parameters" in v.provenance}
+    if sent - {temperature}:
+        others = sorted("none" if value is None else f"{value:g}" for value in sent - {temperature})
+        yield f"asked at temperature {named(others)}, and in the paper at {temperature:g}"
+    repeats = max(Counter((v.subject, v.criterion) for v in verdicts).values(), default=1)
+    if repeats > table.runs:
+        yield f"{repeats} verdicts on each reply, of which the first counts; the paper has {table.runs}"
+
+
+def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequence[str]) -> Iterator[str]:
+    """Say which systems, replies and verdicts are other than the paper's."""
+    own = own_systems(judge, values.systems)
+    left = [name for name in values.systems if name not in own and name not in systems]
+    if left:
+        yield f"no verdict on any reply by {named(left, limit=len(left))}"
+    expected = len(values.systems) - table.own_left_out
+    if len(systems) != expected:
+        without = (
+            f"without {named(sorted(own), limit=len(own))}, of its own family" if own else "none is of its own family"
+        )
+        yield f"{plural(len(systems), 'system')} here ({without}), and {expected} for each judge of the paper"
+    conversations, wanted = len(values.by_rater[released.PEOPLE]), table.replies // len(values.systems)
+    if conversations != wanted:
+        yield f"people rated replies to {count(conversations)} concerns here, and to {count(wanted)} in the paper"
+    verdicts = values.asked.get(judge)
+    if verdicts is None:
+        return
+    empty = len({v.subject for v in verdicts} & values.unsent)
+    if empty:
+        yield f"{plural(empty, 'reply is', 'replies are')} empty and not sent; the paper's judges were sent the word nan, and their verdicts count"
+    lost = Counter(v.status for v in verdicts if v.value is None and v.subject not in values.unsent)
+    if lost:
+        kinds = named([f"{count(n)} {status}" for status, n in sorted(lost.items())], limit=len(Status))
+        yield f"{count(lost.total())} of {plural(len(verdicts), 'verdict')} without a value ({kinds}), left out of the means as in the paper"
+    places = [values.systems.index(name) for name in systems]
+    people = np.isfinite(values.by_rater[released.PEOPLE][:, places]).any(axis=2)
+    unrated = int((people & ~np.isfinite(values.by_rater[judge][:, places]).any(axis=2)).sum())
+    if unrated:
+        yield f"{plural(unrated, 'reply', 'replies')} of these systems that people rated without any verdict of this judge"
