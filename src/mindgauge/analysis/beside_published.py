@@ -43,7 +43,9 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         wanted = named([benchmark.name for benchmark in members], "or")
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     rows: list[NewRow] = []
-    if protocols.RECORD in content or not content["plan"].get("loaded"):  # of a release, models' rows are printed already
+    if protocols.RECORD in content or not content["plan"].get(
+        "loaded"
+    ):  # of a release, models' rows are printed already
         scores = score(folder)
         rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
