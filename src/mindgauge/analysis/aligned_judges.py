@@ -91,7 +91,12 @@ def means(folder: Path) -> dict[tuple[str, str], tuple[list[str], NDArray[np.flo
 
 def _values(folder: Path, benchmark: str) -> RunValues | None:
     with Store(folder) as store:
-        return run_values.of_run(store.replies(benchmark), store.ratings(benchmark))
+
+        def answer(call: str) -> str | None:
+            exchange = store.exchange(bytes.fromhex(call))
+            return None if exchange is None else exchange.text
+
+        return run_values.of_run(store.replies(benchmark), store.ratings(benchmark), answer)
 
 
 def _counted(judge: str, values: RunValues) -> list[str]:
@@ -144,4 +149,7 @@ def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequenc
     people = np.isfinite(values.by_rater[released.PEOPLE][:, places]).any(axis=2)
     unrated = int((people & ~np.isfinite(values.by_rater[judge][:, places]).any(axis=2)).sum())
     if unrated:
-        yield f"{plural(unrated, 'reply', 'replies')} of these systems that people rated without any verdict of this judge"
+        yield (
+            f"{count(unrated)} of the {count(int(people.sum()))} replies of these systems that people rated have no verdict that "
+            "the authors' script would read"
+        )

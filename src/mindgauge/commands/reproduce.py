@@ -27,6 +27,8 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     from_files: int = 0
     beside: list[NewRow] = []
     """The rows of a run, each for a published table: comparable or not, and why."""
+    notes: list[str] = []
+    """Which file of two was read, and whose a further one is."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -43,6 +45,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
                 if self.from_files
                 else ["Nothing could be recomputed from the files; the notes in .table say which are missing."]
             ),
+            *self.notes,
             *first_of(differing, 6),
             *(row.told for row in self.beside),
         ]
@@ -84,4 +87,5 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
     rows = [] if beside is None else new_rows(Path(beside), family)
-    return Reproduction(name, cells, counts(cells), from_files, rows)
+    notes = [line for benchmark in members if benchmark.files_read for line in benchmark.files_read(Path(data))]
+    return Reproduction(name, cells, counts(cells), from_files, rows, notes)

@@ -63,7 +63,7 @@ _JUDGES = {
     "o4-mini": rf"(?:gpt|openai)?o4mini{_DATE}",
 }
 """The paper's judges, and which letters and digits name them; the repository and its README write them in several ways."""
-FOURTH, _ITS_README_NAME = "o4-mini", "gpt-4o-mini"
+_FOURTH, _ITS_README_NAME = "o4-mini", "gpt-4o-mini"
 OWN_SYSTEM = {
     "claude-3-7-sonnet-20250219": "claude-3.5-haiku",
     "gpt-4o": "gpt-4o",
@@ -153,18 +153,26 @@ def find(data: Path) -> MentalBenchRelease:
     if not by_name:
         raise MissingDataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
     sheets = [part for part in by_name.values() if isinstance(part, RaterSheet)]
-    if _ITS_README_NAME in by_name and FOURTH not in by_name:
-        place = next(place for place, sheet in enumerate(sheets) if sheet.rater == _ITS_README_NAME)
-        sheets[place] = sheets[place]._replace(rater=FOURTH)
-        notes.append(f"{sheets[place].source}: read as {FOURTH}, the judge that the paper's README calls GPT-4o-Mini")
-    notes += [
-        f"{sheet.source}: none of the paper's judges; read as a further judge, {sheet.rater}"
-        for sheet in sheets
-        if sheet.kind is RaterKind.MODEL and sheet.rater not in OWN_SYSTEM
-    ]
+    sheets = [_named(sheet, {*by_name}, notes) for sheet in sheets]
     sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
     texts = next((part for part in by_name.values() if isinstance(part, Texts)), None)
     return MentalBenchRelease(tuple(sheets), texts, (*notes, *others))
+
+
+def _named(sheet: RaterSheet, names: set[str], notes: list[str]) -> RaterSheet:
+    """Say of a judge that is none of the paper's four by which name it is read; its fourth has another in the paper's README."""
+    if sheet.kind is RaterKind.PERSON or sheet.rater in OWN_SYSTEM:
+        return sheet
+    if sheet.rater == _ITS_README_NAME and _FOURTH not in names:
+        notes.append(f"{sheet.source}: read as {_FOURTH}, the judge that the paper's README calls GPT-4o-Mini")
+        return sheet._replace(rater=_FOURTH)
+    notes.append(f"{sheet.source}: none of the paper's four judges; read as a further judge, {sheet.rater}")
+    return sheet
+
+
+def notes(data: Path) -> list[str]:
+    """Say which files are read once of two, which are not, and which judges are none of the paper's."""
+    return list(find(data).notes)
 
 
 def _need_the_same(first: RaterSheet, second: RaterSheet) -> None:

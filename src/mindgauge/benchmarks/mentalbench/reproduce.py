@@ -53,7 +53,7 @@ class Values(NamedTuple):
         """Read every cell of a sheet once."""
         source, levels = [], []
         for column in rated.scores.values():
-            source.append([_source(scores) for scores in column])
+            source.append([source_values(scores) for scores in column])
             levels.append([[cells.level(raw) for raw in scores.raw] for scores in column])
         systems = list(rated.scores)
         empty_cells = [[(place, name) in empty for name in systems] for place in rated.places]
@@ -76,7 +76,8 @@ class Values(NamedTuple):
         return levels
 
 
-def _source(scores: cells.CellScores) -> list[float]:
+def source_values(scores: cells.CellScores) -> list[float]:
+    """Return the seven values of a cell as the authors' scripts read it; NaN where it needs more than its fence off."""
     if scores.repairs and scores.repairs != (Repair.FENCE,):
         return [np.nan] * len(scores.raw)
     return [raw if type(raw) is int else cells.as_source(raw) for raw in scores.raw]

@@ -6,24 +6,32 @@ a judge that rated the reply here, too.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA, CellFault, Repair
 from mindgauge.benchmarks.mentalbench.released import ORIGINAL, PEOPLE
-from mindgauge.benchmarks.mentalbench.reproduce import ValuePairs, paired
+from mindgauge.benchmarks.mentalbench.reproduce import ValuePairs, paired, source_values
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
     from mindgauge.records import Rating, Reply
 
+    Floats = NDArray[np.float64]
+
+_Place: TypeAlias = tuple[str, str, int]
+"""A ConvID, a system, an attribute."""
+_ATTRIBUTES = {name: k for k, name in enumerate(CRITERIA)}
 _UNREAD = {CellFault.EMPTY_CELL, CellFault.REFUSAL, CellFault.NO_VERDICT}
 
 
@@ -32,7 +40,7 @@ class RunValues(NamedTuple):
 
     systems: list[str]
     """In the order in which the authors resample them."""
-    by_rater: dict[str, NDArray[np.float64]]
+    by_rater: dict[str, Floats]
     asked: dict[str, list[Rating]]
     """The verdicts of the judges that rated here, and not in a released file."""
     unsent: frozenset[str]
@@ -45,36 +53,49 @@ class RunValues(NamedTuple):
         return paired(human, judged, [(row, row) for row in range(len(human))])
 
 
-def of_run(replies: Iterable[Reply], ratings: Iterable[Rating]) -> RunValues | None:
-    """Read the values of a run; None where it holds none of the panel, as every run but a loaded one."""
+def of_run(
+    replies: Iterable[Reply], ratings: Iterable[Rating], answer: Callable[[str], str | None]
+) -> RunValues | None:
+    """Read the values of a run; None where it holds none of the panel, as every run but a loaded one.
+
+    Args:
+        replies: of the run.
+        ratings: of the run.
+        answer: returns the text of a judge's answer by its call, if the run keeps it.
+    """
     of_reply = {reply.id: reply for reply in replies}
-    attributes = {name: k for k, name in enumerate(CRITERIA)}
     home: dict[str, str] = {}
-    values: dict[str, dict[tuple[str, str, int], float]] = {}
+    values: dict[str, dict[_Place, float]] = {}
     asked: dict[str, list[Rating]] = {}
     for rating in ratings:
-        attribute, reply = attributes.get(rating.criterion), of_reply.get(rating.subject)
-        if attribute is None or reply is None or rating.rater_kind is RaterKind.RULE:
+        if rating.criterion not in _ATTRIBUTES or rating.subject not in of_reply or rating.rater_kind is RaterKind.RULE:
             continue
-        ident = rating.provenance.get("conv_id")
-        if ident is None:
+        if (ident := rating.provenance.get("conv_id")) is None:
             asked.setdefault(rating.rater, []).append(rating)
             continue
-        values.setdefault(rating.rater, {})[ident, reply.model, attribute] = _as_source(rating)
+        place = ident, of_reply[rating.subject].model, _ATTRIBUTES[rating.criterion]
+        values.setdefault(rating.rater, {})[place] = _released(rating)
         if rating.rater_kind is RaterKind.MODEL:
-            home[reply.id] = ident
+            home[rating.subject] = ident
     if PEOPLE not in values:
         return None
     for judge, verdicts in asked.items():
         values[judge] = {}
-        for rating in verdicts:
+        read = functools.lru_cache(maxsize=1)(lambda call: cells.read(answer(call)))  # of one call, all seven follow
+        for rating in sorted(verdicts, key=lambda rating: (rating.subject, rating.run)):
             reply = of_reply[rating.subject]
-            ident = home.get(reply.id, reply.provenance.get("conv_id"))
-            if ident is not None:
-                key = (ident, reply.model, attributes[rating.criterion])
-                values[judge].setdefault(key, _as_source(rating))
-    idents = {ident: row for row, ident in enumerate(dict.fromkeys(key[0] for key in values[PEOPLE]))}
-    systems = sorted({key[1] for key in values[PEOPLE]}, key=lambda name: (name != ORIGINAL, name))
+            if (ident := home.get(reply.id, reply.provenance.get("conv_id"))) is not None:
+                place = ident, reply.model, _ATTRIBUTES[rating.criterion]
+                values[judge].setdefault(place, _asked(rating, read))
+    unsent = frozenset(reply.id for reply in of_reply.values() if reply.status is not Status.OK)
+    return RunValues(*_arrays(values), asked, unsent)
+
+
+def _arrays(values: dict[str, dict[_Place, float]]) -> tuple[list[str], dict[str, Floats]]:
+    """Return the systems that people rated, and each rater's values of these and of people's ConvIDs."""
+    idents = {ident: row for row, ident in enumerate(dict.fromkeys(ident for ident, *_ in values[PEOPLE]))}
+    names = {system for _, system, _ in values[PEOPLE]}
+    systems = [*sorted(names, key=lambda name: (name != ORIGINAL, name))]
     places = {name: place for place, name in enumerate(systems)}
     arrays = {}
     for rater, of_rater in values.items():
@@ -82,13 +103,21 @@ def of_run(replies: Iterable[Reply], ratings: Iterable[Rating]) -> RunValues | N
         for (ident, system, attribute), value in of_rater.items():
             if ident in idents and system in places:
                 arrays[rater][idents[ident], places[system], attribute] = value
-    unsent = frozenset(reply.id for reply in of_reply.values() if reply.status is not Status.OK)
-    return RunValues(systems, arrays, asked, unsent)
+    return systems, arrays
 
 
-def _as_source(rating: Rating) -> float:
+def _released(rating: Rating) -> float:
     """Return what the authors' scripts read in a released cell: zeros and sixes too, and no cell that needs more than its fence off."""
     provenance = rating.provenance
     if provenance.get("fault") in _UNREAD or provenance.get("repair", Repair.FENCE) != Repair.FENCE:
         return math.nan
     return cells.as_source(provenance.get("released") if rating.value is None else rating.value)
+
+
+def _asked(rating: Rating, read: Callable[[str], CellScores]) -> float:
+    """Return what the same scripts would read in a judge's answer; where it is in no form of theirs, the value that we read."""
+    scores = read(rating.provenance.get("call", ""))
+    place = _ATTRIBUTES[rating.criterion]
+    if scores.fault is not None or scores.raw[place] is msgspec.UNSET:
+        return cells.as_source(rating.value)
+    return source_values(scores)[place]
