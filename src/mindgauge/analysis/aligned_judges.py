@@ -144,7 +144,10 @@ def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequenc
     lost = Counter(v.status for v in verdicts if v.value is None and v.subject not in values.unsent)
     if lost:
         kinds = named([f"{count(n)} {status}" for status, n in sorted(lost.items())], limit=len(Status))
-        yield f"{count(lost.total())} of {plural(len(verdicts), 'verdict')} without a value ({kinds}), left out of the means as in the paper"
+        yield (
+            f"{count(lost.total())} of {plural(len(verdicts), 'verdict')} have no value ({kinds}); of such an answer only what the "
+            "authors' script reads counts"
+        )
     places = [values.systems.index(name) for name in systems]
     people = np.isfinite(values.by_rater[released.PEOPLE][:, places]).any(axis=2)
     unrated = int((people & ~np.isfinite(values.by_rater[judge][:, places]).any(axis=2)).sum())

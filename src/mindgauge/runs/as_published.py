@@ -190,8 +190,14 @@ def to_bring(
 
 
 def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
-    """Say which of a paper's words the user has not brought; empty where none is lacking."""
+    """Say which of a paper's words the user has not brought; empty where none is lacking.
+
+    A judge's prompt without a slot `{rubric}` holds the rubric itself.
+    """
     in_folder = benchmark.brought.files if benchmark.brought is not None else ()
+    judging = [file for file in in_folder if file.startswith("judge.")]
+    if judging and not any("rubric" in prompt.slots for prompt in benchmark.prompts.get("judge", {}).values()):
+        in_folder = (*in_folder, "rubric.toml")
     words = [file for file in files if file not in in_folder]
     return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
 

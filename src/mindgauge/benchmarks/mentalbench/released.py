@@ -120,7 +120,8 @@ def find(data: Path) -> MentalBenchRelease:
     Raises:
         DataError: there is no such folder, nothing of theirs is in it, or a file of theirs is broken.
     """
-    folder.need(data, EXPECTED)
+    if data.suffix.lower() != ".zip":
+        folder.need(data, EXPECTED)
     by_name: dict[str, RaterSheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []

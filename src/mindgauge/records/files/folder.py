@@ -123,16 +123,18 @@ def need(folder: Path, expected: str = "") -> None:
 
 
 def below(folder: Path) -> Folder:
-    """Look at everything below a folder.
+    """Look at everything below a folder, or in a zip.
 
     Raises:
         DataError: there is no such folder.
     """
-    need(folder)
+    zipped = folder.suffix.lower() == ".zip" and folder.is_file()
+    if not zipped:
+        need(folder)
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
-    for path in walk(folder):
-        place = PurePosixPath(path.relative_to(folder).as_posix())
+    for path in [folder] if zipped else walk(folder):
+        place = PurePosixPath(path.relative_to(folder.parent if zipped else folder).as_posix())
         if path.suffix.lower() != ".zip":
             plain.append(File(place, str(path), partial(bounds.content, path)))
             continue
