@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.mentalbench.run_values import RunValues
     from mindgauge.benchmarks.replica import JudgesTable
 
+    Means = dict[tuple[str, str], tuple[list[str], NDArray[np.float64]]]
+
 MENTALBENCH = "mentalbench"
 _BUILD = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
 
@@ -66,23 +68,21 @@ def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
             *_asked_otherwise(table, temperature, values, judge),
             *_missing(table, values, judge, systems),
         ]
-        names = [f"{titles.get(judge, judge)} / {attribute}" for attribute in ATTRIBUTES]
-        figures: dict[str, dict[str, float | str | None]] = {name: {} for name in names}
-        if len(systems) > 1:
-            for cell in as_published(names, pairs):
-                finite = isinstance(cell.value, str) or (cell.value is not None and np.isfinite(cell.value))
-                figures[cell.row][cell.column] = cell.value if finite else None
-        for k, name in enumerate(names):
-            columns = {column: figures[name].get(column) for column in next(iter(rest.values()))}
+        cells = [*as_published(ATTRIBUTES, pairs)] if len(systems) > 1 else []
+        for k, attribute in enumerate(ATTRIBUTES):
+            figures = {c.column: c.value for c in cells if c.row == attribute and c.value == c.value}  # NaN is none
+            columns = {column: figures.get(column) for column in next(iter(rest.values()))}
             n = {released.PEOPLE: int(np.isfinite(pairs.human[..., k]).sum())}
+            name = f"{titles.get(judge, judge)} / {attribute}"
             yield NewRow(table.table, table.compares_with, name, columns, rest, not reasons, reasons, n)
 
 
-def means(folder: Path) -> dict[tuple[str, str], tuple[list[str], NDArray[np.float64]]]:
+def means(folder: Path) -> Means:
     """Return of a run of the released replies each judge's systems and their two means, by judge and criterion; nothing of other runs."""
-    values = _values(folder, MENTALBENCH)
-    found = {}
-    for judge in {} if values is None else {*values.by_rater} - {released.PEOPLE}:
+    found: Means = {}
+    if (values := _values(folder, MENTALBENCH)) is None:
+        return found
+    for judge in {*values.by_rater} - {released.PEOPLE}:
         systems = _counted(judge, values)
         of_systems = system_means(values.beside_people(judge, systems))
         found |= {(judge, name): (systems, of_systems[k]) for k, name in enumerate(CRITERIA)}
@@ -101,7 +101,7 @@ def _values(folder: Path, benchmark: str) -> RunValues | None:
 
 def _counted(judge: str, values: RunValues) -> list[str]:
     """Return the systems that count for a judge and that it rated, in the authors' order."""
-    rated = np.isfinite(values.beside_people(judge, values.systems).judge).any(axis=(0, 2))
+    rated: list[bool] = np.isfinite(values.beside_people(judge, values.systems).judge).any(axis=(0, 2)).tolist()
     places = source_rule.counted(own_systems(judge, values.systems), values.systems)
     return [values.systems[place] for place in places if rated[place]]
 
@@ -112,20 +112,13 @@ def _asked_otherwise(table: JudgesTable, temperature: float, values: RunValues, 
     if any("+" not in instruments.of_ratings(verdict.instrument, loaded=False) for verdict in verdicts):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = {v.provenance["parameters"].get("temperature") for v in verdicts if "parameters" in v.provenance}
-    if sent - {temperature}:
-        others = sorted("none" if value is None else f"{value:g}" for value in sent - {temperature})
+    if others := sorted("none" if value is None else f"{value:g}" for value in sent - {temperature}):
         yield f"asked at temperature {named(others)}, and in the paper at {temperature:g}"
-    repeats = max(Counter((v.subject, v.criterion) for v in verdicts).values(), default=1)
-    if repeats > table.runs:
-        yield f"{repeats} verdicts on each reply, of which the first counts; the paper has {table.runs}"
 
 
 def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequence[str]) -> Iterator[str]:
     """Say which systems, replies and verdicts are other than the paper's."""
     own = own_systems(judge, values.systems)
-    left = [name for name in values.systems if name not in own and name not in systems]
-    if left:
-        yield f"no verdict on any reply by {named(left, limit=len(left))}"
     expected = len(values.systems) - table.own_left_out
     if len(systems) != expected:
         without = (

@@ -96,7 +96,7 @@ class JudgesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     runs: int
     """Verdicts of a judge on a reply, whose mean counts."""
     own_left_out: bool = False
-    """Whether a judge's figures leave out what systems of its own family wrote."""
+    """Whether judges rate what models of their own family wrote, and the table leaves each one's own system out."""
     category: str = ""
     """The tag with the category by which the paper's judges rated."""
     words: list[str]

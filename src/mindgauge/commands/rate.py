@@ -11,7 +11,6 @@ import msgspec
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
-from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.runs import (
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
@@ -124,7 +122,7 @@ def rate(
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
-    provided = _but_own(provided.in_table(table), table, judges, config)
+    provided = provided.in_table(table)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)
@@ -168,20 +166,6 @@ def rate(
     scores = score(folder)
     remember(folder, tests, scores.qualifications, config)
     return scores
-
-
-def _but_own(
-    provided: inputs.Inputs, table: JudgesTable | None, judges: plan.Raters, config: RunConfig
-) -> inputs.Inputs:
-    """Leave out what models of the family of all judges wrote, where a paper's table leaves it out and the user does not ask for it."""
-    if table is None or not table.own_left_out or config.judging.own_family:
-        return provided
-    related = kinship.related(judges.models, provided.written(), config, provided.run).values()
-    own = sorted(set.intersection(*map(set, related))) if related else []
-    if not own:
-        return provided
-    config.notice(f"replies by {named(own)} are not rated: they are of the judge's family, which the paper leaves out")
-    return provided.but_by(own)
 
 
 def _need_judge(judges: plan.Raters) -> None:

@@ -88,6 +88,10 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
         judged = msgspec.structs.replace(judged, protocol=table.category, brought=instrument)
+    if table.own_left_out:
+        own_family = msgspec.structs.replace(config.judging, own_family=True)
+        config = msgspec.structs.replace(config, judging=own_family)
+        config.notice("replies by a judge's own family are rated as in the paper; its row leaves its own system out")
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "

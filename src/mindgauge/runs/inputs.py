@@ -22,7 +22,7 @@ from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.replica import JudgesTable
@@ -213,11 +213,8 @@ class Inputs(NamedTuple):
             )
         raters = table.rated_by or table.people
         with Store(self.run) as store:
-            rated = {
-                r.subject
-                for r in store.ratings(self.benchmark.name)
-                if r.rater in raters and (table.rated_by or r.value is not None)
-            }
+            ratings = (r for r in store.ratings(self.benchmark.name) if r.rater in raters)
+            rated = {r.subject for r in ratings if table.rated_by or r.value is not None}
             textless = [r.id for r in store.replies(self.benchmark.name) if r.status is Status.OK and not r.text]
         if not rated:
             raise UsageError(f"{self.run}: no rating of {named(raters, 'or')} is in this run; load the paper's release")
@@ -227,13 +224,6 @@ class Inputs(NamedTuple):
                 "file with the replies' texts among the data, and `mindgauge load` them again"
             )
         return self._replace(selection=frozenset(rated))
-
-    def but_by(self, models: Collection[str]) -> Inputs:
-        """Return of a run's replies those that none of these models wrote."""
-        assert self.run is not None
-        with Store(self.run) as store:
-            own = {reply.id for reply in store.replies(self.benchmark.name) if reply.model in models}
-        return self._replace(selection=None if self.selection is None else self.selection - own)
 
     def announce(self, folder: Path, notice: Notice) -> None:
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""
@@ -257,9 +247,7 @@ class Inputs(NamedTuple):
         if self.run is None:
             return Counter(reply.model for reply in self.replies if reply.status is Status.OK)
         with Store(self.run) as store:
-            if self.selection is None:
-                return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
-            return Counter(reply.model for _, reply in self.subjects() if reply.status is Status.OK)
+            return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
     def kept(
         self,

@@ -24,23 +24,6 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-def related(
-    judges: Sequence[Model], reply_counts: Mapping[str, int], config: RunConfig, run: Path | None = None
-) -> dict[str, list[str]]:
-    """Return, for each judge, the models of its own family among those that wrote replies; see `judged`."""
-    specs = _specs(config, run)
-    return {
-        judge.name: sorted(
-            model
-            for model in reply_counts
-            if same_maker(specs.get(judge.name, judge.name), specs.get(model, model))
-            or _itself(judge.name, model, specs)
-        )
-        for judge in judges
-        if not judge.name.startswith("replay/")
-    }
-
-
 def judged(
     judges: Sequence[Model], reply_counts: Mapping[str, int], config: RunConfig, run: Path | None = None
 ) -> dict[str, list[str]]:
@@ -58,15 +41,28 @@ def judged(
     Raises:
         UsageError: one would, and may not.
     """
-    kin = related(judges, reply_counts, config, run)
+    earlier = {} if run is None else manifest.read(run).get("models", {})
+    specs = {name: spec for name, facts in earlier.items() if (spec := _spec(facts))} | config.sending.specs
+
+    def itself(judge: str, model: str) -> bool:
+        return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
+
+    judge_names = [judge.name for judge in judges if not judge.name.startswith("replay/")]
+    kin = {
+        judge: sorted(
+            model
+            for model in reply_counts
+            if same_maker(specs.get(judge, judge), specs.get(model, model)) or itself(judge, model)
+        )
+        for judge in judge_names
+    }
     kin = {judge: models for judge, models in kin.items() if models}
     if kin and not config.judging.own_family:
         judge, models = next(iter(kin.items()))
         count = sum(reply_counts[model] for model in models)
         names = ", ".join(models[:_NAMED]) + (f" and {len(models) - _NAMED} more" if len(models) > _NAMED else "")
-        specs = _specs(config, run)
         others = f" (so would {', '.join(list(kin)[1:])})" if len(kin) > 1 else ""
-        if all(_itself(judge, model, specs) for model in models):
+        if all(itself(judge, model) for model in models):
             own_replies = (
                 "its own replies"
                 if models == [judge]
@@ -79,16 +75,6 @@ def judged(
             "family with --judge, or add --own-family to do it anyway, which the report will say"
         )
     return kin
-
-
-def _specs(config: RunConfig, run: Path | None) -> dict[str, str]:
-    """Return what stands behind short names: in a run, by its manifest, and in this command."""
-    earlier = {} if run is None else manifest.read(run).get("models", {})
-    return {name: spec for name, facts in earlier.items() if (spec := _spec(facts))} | config.sending.specs
-
-
-def _itself(judge: str, model: str, specs: Mapping[str, str]) -> bool:
-    return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
 
 
 def _spec(facts: Mapping[str, str]) -> str:

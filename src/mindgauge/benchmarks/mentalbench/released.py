@@ -120,12 +120,10 @@ def find(data: Path) -> MentalBenchRelease:
     Raises:
         DataError: there is no such folder, nothing of theirs is in it, or a file of theirs is broken.
     """
-    if data.suffix.lower() != ".zip":
-        folder.need(data, EXPECTED)
+    lying = folder.below(data, EXPECTED)
     by_name: dict[str, RaterSheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []
-    lying = folder.below(data)
     others += [f"{line}; not read" for line in lying.broken]
     for path in sorted(lying.all, key=lambda path: path.place):
         if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
@@ -141,11 +139,8 @@ def find(data: Path) -> MentalBenchRelease:
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
             name = part.rater if isinstance(part, RaterSheet) else "the replies"
-            first = by_name.setdefault(name, part)
-            if first is not part and isinstance(first, RaterSheet) and isinstance(part, RaterSheet):
-                _need_the_same(first, part)
-            if first is not part:
-                notes.append(f"{source}: {name} once more, not read (first: {first.source})")
+            if (first := by_name.setdefault(name, part)) is not part:
+                notes.append(_once_more(first, part))
         if not parts:
             columns = ", ".join(header for table in opened for header in table.headers) or "none"
             others.append(
@@ -176,27 +171,29 @@ def notes(data: Path) -> list[str]:
     return list(find(data).notes)
 
 
-def _need_the_same(first: RaterSheet, second: RaterSheet) -> None:
-    """See that two files of one rater hold the same, line ends and blanks at the ends aside.
+def _once_more(first: RaterSheet | Texts, part: RaterSheet | Texts) -> str:
+    """Say of a second file of the same that it is not read; two of one rater must hold the same, blanks and line ends aside.
 
     Raises:
         DataError: they do not.
     """
-
-    def cells_of(sheet: RaterSheet) -> dict[tuple[str, str], str]:
-        return {
+    if isinstance(first, Texts) or isinstance(part, Texts):
+        return f"{part.source}: the replies once more, not read (first: {first.source})"
+    one, other = (
+        {
             (system, ident): " ".join((cell or "").split())
             for system, column in sheet.cells.items()
             for ident, cell in zip(sheet.conversation, column, strict=True)
         }
-
-    one, other = cells_of(first), cells_of(second)
+        for sheet in (first, part)
+    )
     differing = sum(one.get(key) != other.get(key) for key in one.keys() | other.keys())
     if differing:
         raise DataError(
-            f"{first.source} and {second.source} both hold the ratings of {first.rater}, and differ in "
+            f"{first.source} and {part.source} both hold the ratings of {first.rater}, and differ in "
             f"{plural(differing, 'cell')}; remove one of them"
         )
+    return f"{part.source}: {part.rater} once more, not read (first: {first.source})"
 
 
 def _parts(table: InputTable, path: File, source: str) -> Iterator[RaterSheet | Texts]:

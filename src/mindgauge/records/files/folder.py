@@ -122,15 +122,19 @@ def need(folder: Path, expected: str = "") -> None:
     raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
 
 
-def below(folder: Path) -> Folder:
+def below(folder: Path, expected: str = "") -> Folder:
     """Look at everything below a folder, or in a zip.
+
+    Args:
+        folder: or the zip.
+        expected: what it should hold, in words.
 
     Raises:
         DataError: there is no such folder.
     """
     zipped = folder.suffix.lower() == ".zip" and folder.is_file()
     if not zipped:
-        need(folder)
+        need(folder, expected)
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
     for path in [folder] if zipped else walk(folder):
