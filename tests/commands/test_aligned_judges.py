@@ -106,8 +106,8 @@ def test_a_stub_that_repeats_a_released_judge_has_its_cells_to_the_digit(
     mindgauge.load("mentalbench", data=small.root, out=run)
     with Stub(repeating(small, file)) as stub:
         spec = f"{stub.url}#{judge}"
-        asked = ["--replies", run, "--judge", spec, "--as-published", "--instrument", words_of_authors]
-        done = in_process.mindgauge("rate", "mentalbench", *asked)
+        arguments = ["--replies", run, "--judge", spec, "--as-published", "--instrument", words_of_authors]
+        done = in_process.mindgauge("rate", "mentalbench", *arguments)
     assert done.returncode == 0, done.stderr
     assert "nothing is left to bring" in done.stderr
     bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
@@ -142,14 +142,14 @@ def test_a_judge_of_no_family_there_has_ten_systems_and_one_of_openai_eight(
         ("gpt-5-mini", 8, "8 systems here (without gpt-4o and gpt-4o-mini, of its own family), and 9 for each"),
         ("mistral-large", 10, "10 systems here (none is of its own family), and 9 for each judge of the paper"),
     ):
-        said: list[str] = []
+        lines: list[str] = []
         with Stub(repeating(small, GPT)) as stub:
             mindgauge.rate(
                 "mentalbench", replies=run, judge=f"{stub.url}#{model}", as_published=True, instrument=words_of_authors,
-                notice=said.append,
+                notice=lines.append,
             )  # fmt: skip
         assert stub.calls == ROWS * 10
-        assert any("its row leaves its own system out" in line for line in said)
+        assert any("its row leaves its own system out" in line for line in lines)
         rows = rows_of(mindgauge.reproduce("mentalbench", data=small.root, beside=run), model)
         assert len(rows) == 7
         assert rows[0].n == {"panel": ROWS * systems}
@@ -256,14 +256,14 @@ def classes_by_both(data: Path, run: Path) -> dict[str, tuple[str, str]]:
 def test_a_new_system_stands_below_the_human_means_and_says_that_a_judge_gave_its_levels(
     small: Copy, words_of_authors: Path, tmp_path: Path
 ) -> None:
-    asked = 0
+    turn = 0
 
     def answer(body: dict[str, Any], count: int) -> Any:
-        nonlocal asked
+        nonlocal turn
         if "Rate all seven" not in words(body):
             return says(f"I hear you ({concern(0)}, {count}).")
-        asked += 1
-        return says(json.dumps({name: 1 + (asked + k) % 5 for k, name in enumerate(ATTRIBUTES)}))
+        turn += 1
+        return says(json.dumps({name: 1 + (turn + k) % 5 for k, name in enumerate(ATTRIBUTES)}))
 
     run = tmp_path / "run"
     with Stub(answer) as stub:

@@ -101,14 +101,14 @@ def _values(folder: Path, benchmark: str) -> RunValues | None:
 
 def _counted(judge: str, values: RunValues) -> list[str]:
     """Return the systems that count for a judge and that it rated, in the authors' order."""
-    rated: list[bool] = np.isfinite(values.beside_people(judge, values.systems).judge).any(axis=(0, 2)).tolist()
+    of_judge = values.beside_people(judge, values.systems).judge
     places = source_rule.counted(own_systems(judge, values.systems), values.systems)
-    return [values.systems[place] for place in places if rated[place]]
+    return [values.systems[place] for place in places if np.isfinite(of_judge[:, place]).any()]
 
 
 def _asked_otherwise(table: JudgesTable, temperature: float, values: RunValues, judge: str) -> Iterator[str]:
     """Say in what a judge was asked otherwise than the paper's were; of a released file nothing is known."""
-    verdicts = values.asked.get(judge, [])
+    verdicts = values.verdicts.get(judge, [])
     if any("+" not in instruments.of_ratings(verdict.instrument, loaded=False) for verdict in verdicts):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = {v.provenance["parameters"].get("temperature") for v in verdicts if "parameters" in v.provenance}
@@ -128,24 +128,24 @@ def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequenc
     conversations, wanted = len(values.by_rater[released.PEOPLE]), table.replies // len(values.systems)
     if conversations != wanted:
         yield f"people rated replies to {count(conversations)} concerns here, and to {count(wanted)} in the paper"
-    verdicts = values.asked.get(judge)
+    verdicts = values.verdicts.get(judge)
     if verdicts is None:
         return
-    empty = len({v.subject for v in verdicts} & values.unsent)
+    empty = len({v.subject for v in verdicts} & values.empty)
     if empty:
         yield f"{plural(empty, 'reply is', 'replies are')} empty and not sent; the paper's judges were sent the word nan, and their verdicts count"
-    lost = Counter(v.status for v in verdicts if v.value is None and v.subject not in values.unsent)
-    if lost:
-        kinds = named([f"{count(n)} {status}" for status, n in sorted(lost.items())], limit=len(Status))
+    without_value = Counter(v.status for v in verdicts if v.value is None and v.subject not in values.empty)
+    if without_value:
+        kinds = named([f"{count(n)} {status}" for status, n in sorted(without_value.items())], limit=len(Status))
         yield (
-            f"{count(lost.total())} of {plural(len(verdicts), 'verdict')} have no value ({kinds}); of such an answer only what the "
+            f"{count(without_value.total())} of {plural(len(verdicts), 'verdict')} have no value ({kinds}); of such an answer only what the "
             "authors' script reads counts"
         )
     places = [values.systems.index(name) for name in systems]
     people = np.isfinite(values.by_rater[released.PEOPLE][:, places]).any(axis=2)
-    unrated = int((people & ~np.isfinite(values.by_rater[judge][:, places]).any(axis=2)).sum())
-    if unrated:
+    missing = int((people & ~np.isfinite(values.by_rater[judge][:, places]).any(axis=2)).sum())
+    if missing:
         yield (
-            f"{count(unrated)} of the {count(int(people.sum()))} replies of these systems that people rated have no verdict that "
+            f"{count(missing)} of the {count(int(people.sum()))} replies of these systems that people rated have no verdict that "
             "the authors' script would read"
         )

@@ -41,9 +41,9 @@ class RunValues(NamedTuple):
     systems: list[str]
     """In the order in which the authors resample them."""
     by_rater: dict[str, Floats]
-    asked: dict[str, list[Rating]]
+    verdicts: dict[str, list[Rating]]
     """The verdicts of the judges that rated here, and not in a released file."""
-    unsent: frozenset[str]
+    empty: frozenset[str]
     """The replies that came to nothing, so that no judge is shown them."""
 
     def beside_people(self, judge: str, systems: Sequence[str]) -> ValuePairs:
@@ -66,29 +66,29 @@ def of_run(
     of_reply = {reply.id: reply for reply in replies}
     home: dict[str, str] = {}
     values: dict[str, dict[_Place, float]] = {}
-    asked: dict[str, list[Rating]] = {}
+    verdicts: dict[str, list[Rating]] = {}
     for rating in ratings:
         if rating.criterion not in _ATTRIBUTES or rating.subject not in of_reply or rating.rater_kind is RaterKind.RULE:
             continue
         if (ident := rating.provenance.get("conv_id")) is None:
-            asked.setdefault(rating.rater, []).append(rating)
+            verdicts.setdefault(rating.rater, []).append(rating)
             continue
         place = ident, of_reply[rating.subject].model, _ATTRIBUTES[rating.criterion]
-        values.setdefault(rating.rater, {})[place] = _released(rating)
+        values.setdefault(rating.rater, {})[place] = _of_cell(rating)
         if rating.rater_kind is RaterKind.MODEL:
             home[rating.subject] = ident
     if PEOPLE not in values:
         return None
-    for judge, verdicts in asked.items():
+    for judge, of_judge in verdicts.items():
         values[judge] = {}
         read = functools.lru_cache(maxsize=1)(lambda call: cells.read(answer(call)))  # of one call, all seven follow
-        for rating in sorted(verdicts, key=lambda rating: (rating.subject, rating.run)):
+        for rating in sorted(of_judge, key=lambda rating: (rating.subject, rating.run)):
             reply = of_reply[rating.subject]
             if (ident := home.get(reply.id, reply.provenance.get("conv_id"))) is not None:
                 place = ident, reply.model, _ATTRIBUTES[rating.criterion]
-                values[judge].setdefault(place, _asked(rating, read))
-    unsent = frozenset(reply.id for reply in of_reply.values() if reply.status is not Status.OK)
-    return RunValues(*_arrays(values), asked, unsent)
+                values[judge].setdefault(place, _of_answer(rating, read))
+    empty = frozenset(reply.id for reply in of_reply.values() if reply.status is not Status.OK)
+    return RunValues(*_arrays(values), verdicts, empty)
 
 
 def _arrays(values: dict[str, dict[_Place, float]]) -> tuple[list[str], dict[str, Floats]]:
@@ -106,7 +106,7 @@ def _arrays(values: dict[str, dict[_Place, float]]) -> tuple[list[str], dict[str
     return systems, arrays
 
 
-def _released(rating: Rating) -> float:
+def _of_cell(rating: Rating) -> float:
     """Return what the authors' scripts read in a released cell: zeros and sixes too, and no cell that needs more than its fence off."""
     provenance = rating.provenance
     if provenance.get("fault") in _UNREAD or provenance.get("repair", Repair.FENCE) != Repair.FENCE:
@@ -114,7 +114,7 @@ def _released(rating: Rating) -> float:
     return cells.as_source(provenance.get("released") if rating.value is None else rating.value)
 
 
-def _asked(rating: Rating, read: Callable[[str], CellScores]) -> float:
+def _of_answer(rating: Rating, read: Callable[[str], CellScores]) -> float:
     """Return what the same scripts would read in a judge's answer; where it is in no form of theirs, the value that we read."""
     scores = read(rating.provenance.get("call", ""))
     place = _ATTRIBUTES[rating.criterion]

@@ -132,13 +132,13 @@ def below(folder: Path, expected: str = "") -> Folder:
     Raises:
         DataError: there is no such folder.
     """
-    zipped = folder.suffix.lower() == ".zip" and folder.is_file()
-    if not zipped:
+    is_zip = folder.suffix.lower() == ".zip" and folder.is_file()
+    if not is_zip:
         need(folder, expected)
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
-    for path in [folder] if zipped else walk(folder):
-        place = PurePosixPath(path.relative_to(folder.parent if zipped else folder).as_posix())
+    for path in [folder] if is_zip else walk(folder):
+        place = PurePosixPath(path.relative_to(folder.parent if is_zip else folder).as_posix())
         if path.suffix.lower() != ".zip":
             plain.append(File(place, str(path), partial(bounds.content, path)))
             continue
