@@ -114,18 +114,18 @@ def test_a_stub_that_repeats_a_released_judge_has_its_cells_to_the_digit(
     assert len(bodies) == ROWS * 10, "every reply that the paper's judges rated, once"
     assert {(body["temperature"], body["max_tokens"], "seed" in body) for body in bodies} == {(0.7, 512, False)}
     found = mindgauge.reproduce("mentalbench", data=small.root, beside=run)
-    published = {(c.row, c.column): c.recomputed for c in found.cells if c.verdict != "repaired"}
+    cells = {(c.row, c.column): c.recomputed for c in found.cells if c.verdict != "repaired"}
     rows = rows_of(found, judge)
     assert [row.row.partition(" / ")[2] for row in rows] == [*ATTRIBUTES]
     for row, attribute in zip(rows, ATTRIBUTES, strict=True):
         assert {*row.values} == {*COLUMNS}
-        assert {column: published[f"{paper} / {attribute}", column] for column in COLUMNS} == row.values
+        assert {column: cells[f"{paper} / {attribute}", column] for column in COLUMNS} == row.values
         assert None not in row.values.values()
         assert len(row.published) == 28
     assert any("people rated replies to 12 concerns here, and to 1,000 in the paper" in r for r in rows[0].reasons)
     if paper == "Claude":
-        unread = next(reason for reason in rows[0].reasons if "have no value" in reason)
-        assert unread.startswith("15 of 840 verdicts have no value (15 unparsable)"), "two cells, and a zero"
+        reason = next(reason for reason in rows[0].reasons if "have no value" in reason)
+        assert reason.startswith("15 of 840 verdicts have no value (15 unparsable)"), "two cells, and a zero"
         assert any("2 of the 107 replies" in reason for reason in rows[0].reasons), "the two cells"
     shown = in_process.mindgauge("reproduce", "mentalbench", "--data", small.root, "--beside", run).stdout
     assert f"new: {judge} (authors) / Guidance" in shown
@@ -234,7 +234,7 @@ def test_the_source_s_rule_on_a_loaded_run_gives_the_classes_of_reproduce(small:
 def test_the_source_s_rule_gives_13_of_the_14_printed_classes(real: Path, tmp_path: Path) -> None:
     found = classes_by_both(real, tmp_path / "run")
     assert len(found) == 14
-    assert sum(recomputed == printed for recomputed, printed in found.values()) == 13
+    assert sum(ours == theirs for ours, theirs in found.values()) == 13
 
 
 def classes_by_both(data: Path, run: Path) -> dict[str, tuple[str, str]]:
@@ -243,14 +243,14 @@ def classes_by_both(data: Path, run: Path) -> dict[str, tuple[str, str]]:
     found = mindgauge.reliability(run, rule="mentalbench", resamples=50)
     short = {verdict: name for name, verdict in VERDICTS.items()}
     classes = {f"{PAPER[c.judge][0]} / {c.criterion.title()}": short.get(c.verdict, c.verdict) for c in found.cards}
-    recomputed = {
+    of_reproduce = {
         cell.row: (str(cell.recomputed), str(cell.published))
         for cell in mindgauge.reproduce("mentalbench", data=data).cells
         if cell.column == "status" and cell.recomputed is not None and cell.verdict != "repaired"
     }
-    assert {row: classes[row] for row in recomputed} == {row: name for row, (name, _) in recomputed.items()}
+    assert {row: classes[row] for row in of_reproduce} == {row: name for row, (name, _) in of_reproduce.items()}
     assert any("those of mindgauge reproduce mentalbench" in note for note in found.notes)
-    return recomputed
+    return of_reproduce
 
 
 def test_a_new_system_stands_below_the_human_means_and_says_that_a_judge_gave_its_levels(

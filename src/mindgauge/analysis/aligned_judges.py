@@ -111,9 +111,9 @@ def _asked_otherwise(table: JudgesTable, temperature: float, values: RunValues, 
     verdicts = values.verdicts.get(judge, [])
     if any("+" not in instruments.of_ratings(verdict.instrument, loaded=False) for verdict in verdicts):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
-    sent = {v.provenance["parameters"].get("temperature") for v in verdicts if "parameters" in v.provenance}
-    if others := sorted("none" if value is None else f"{value:g}" for value in sent - {temperature}):
-        yield f"asked at temperature {named(others)}, and in the paper at {temperature:g}"
+    temperatures = {v.provenance["parameters"].get("temperature") for v in verdicts if "parameters" in v.provenance}
+    if values_sent := sorted("none" if value is None else f"{value:g}" for value in temperatures - {temperature}):
+        yield f"asked at temperature {named(values_sent)}, and in the paper at {temperature:g}"
 
 
 def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequence[str]) -> Iterator[str]:
@@ -121,10 +121,10 @@ def _missing(table: JudgesTable, values: RunValues, judge: str, systems: Sequenc
     own = own_systems(judge, values.systems)
     expected = len(values.systems) - table.own_left_out
     if len(systems) != expected:
-        without = (
+        family = (
             f"without {named(sorted(own), limit=len(own))}, of its own family" if own else "none is of its own family"
         )
-        yield f"{plural(len(systems), 'system')} here ({without}), and {expected} for each judge of the paper"
+        yield f"{plural(len(systems), 'system')} here ({family}), and {expected} for each judge of the paper"
     conversations, wanted = len(values.by_rater[released.PEOPLE]), table.replies // len(values.systems)
     if conversations != wanted:
         yield f"people rated replies to {count(conversations)} concerns here, and to {count(wanted)} in the paper"

@@ -83,8 +83,8 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         raise UsageError(
             f"{benchmark.name}: no paper's table of judges beside people is on record here, so rate --as-published sets nothing; leave it out"
         )
-    theirs, config = protocol([benchmark], config, None)
-    judged = msgspec.structs.replace(benchmark, rubric=theirs.rubric)
+    published, config = protocol([benchmark], config, None)
+    judged = msgspec.structs.replace(benchmark, rubric=published.rubric)
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
         judged = msgspec.structs.replace(judged, protocol=table.category, brought=instrument)

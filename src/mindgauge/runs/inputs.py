@@ -214,16 +214,16 @@ class Inputs(NamedTuple):
         raters = table.rated_by or table.people
         with Store(self.run) as store:
             ratings = (r for r in store.ratings(self.benchmark.name) if r.rater in raters)
-            rated = {r.subject for r in ratings if table.rated_by or r.value is not None}
+            subjects = {r.subject for r in ratings if table.rated_by or r.value is not None}
             textless = [r.id for r in store.replies(self.benchmark.name) if r.status is Status.OK and not r.text]
-        if not rated:
+        if not subjects:
             raise UsageError(f"{self.run}: no rating of {named(raters, 'or')} is in this run; load the paper's release")
-        if unread := len(rated.intersection(textless)):
+        if count := len(subjects.intersection(textless)):
             raise UsageError(
-                f"{self.run}: {plural(unread, 'reply has', 'replies have')} no text here, so no judge can read them; put the "
+                f"{self.run}: {plural(count, 'reply has', 'replies have')} no text here, so no judge can read them; put the "
                 "file with the replies' texts among the data, and `mindgauge load` them again"
             )
-        return self._replace(selection=frozenset(rated))
+        return self._replace(selection=frozenset(subjects))
 
     def announce(self, folder: Path, notice: Notice) -> None:
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""

@@ -179,7 +179,7 @@ def _once_more(first: RaterSheet | Texts, part: RaterSheet | Texts) -> str:
     """
     if isinstance(first, Texts) or isinstance(part, Texts):
         return f"{part.source}: the replies once more, not read (first: {first.source})"
-    one, other = (
+    texts, copy = (
         {
             (system, ident): " ".join((cell or "").split())
             for system, column in sheet.cells.items()
@@ -187,7 +187,7 @@ def _once_more(first: RaterSheet | Texts, part: RaterSheet | Texts) -> str:
         }
         for sheet in (first, part)
     )
-    differing = sum(one.get(key) != other.get(key) for key in one.keys() | other.keys())
+    differing = sum(texts.get(key) != copy.get(key) for key in texts.keys() | copy.keys())
     if differing:
         raise DataError(
             f"{first.source} and {part.source} both hold the ratings of {first.rater}, and differ in "
