@@ -295,14 +295,16 @@ def _judged(folder: Path) -> None:
 
 
 def _rate(folder: Path, benchmark: str) -> list[str]:
-    """Have two people rate most replies of a run; return the ids of all."""
+    """Have two people rate most replies of a run, and of MentalBench one of the paper's judges; return the ids of all."""
+    raters = {"H1": RaterKind.PERSON, "H2": RaterKind.PERSON}
+    raters |= {"gpt-4o": RaterKind.MODEL} if benchmark == "mentalbench" else {}
     with Store(folder, write=True) as store:
         idents = [reply.id for reply in store.replies(benchmark)]
         for place, ident in enumerate(idents[:40]):
             for criterion in benchmarks.find_one(benchmark).rubric.criteria:
-                for person in ("H1", "H2"):
-                    level = criterion.values[(place + len(person)) % len(criterion.values)]
-                    rating = Rating(ident, criterion.name, person, RaterKind.PERSON, 0, Status.OK, level)
+                for rater, kind in raters.items():
+                    level = criterion.values[(place + len(rater)) % len(criterion.values)]
+                    rating = Rating(ident, criterion.name, rater, kind, 0, Status.OK, level)
                     store.add_rating(benchmark, rating)
     return idents
 

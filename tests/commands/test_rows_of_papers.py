@@ -28,6 +28,7 @@ from tests.benchmarks.dialogue_safety import conftest as safety
 from tests.benchmarks.help_or_harm import conftest as harm
 from tests.benchmarks.mentalbench import conftest as mental
 from tests.benchmarks.trustmh import made
+from tests.commands.test_aligned_judges import repeating, with_texts
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -223,12 +224,26 @@ def mentalbench(folder: Path) -> Played:
     return Played(copy.root, folder / "run")
 
 
+def mentalbench_judges(folder: Path) -> Played:
+    copy = mental.Copy(folder / "data")
+    copy.write(mental.PEOPLE, mental.rated(0, "human_response_"))
+    copy.write(mental.CLAUDE, mental.rated(1, "judge_response_"), "claude-3-7-sonnet-20250219_Fina")
+    with_texts(copy)
+    command("load", "mentalbench", "--data", copy.root, "--out", folder / "run")
+    with Stub(repeating(copy, mental.CLAUDE, **LEVELS)) as stub:
+        command(
+            "rate", "mentalbench", "--replies", folder / "run", "--judge", stub.judge, "--as-published", "--no-qualify",
+        )  # fmt: skip
+    return Played(copy.root, folder / "run")
+
+
 def ethics(folder: Path) -> Played:
     made.dilemmas(folder / "data")
 
     def answered(body: dict[str, Any], count: int) -> web.Response:
         if body["model"] == "judge":
-            return says(json.dumps({**LEVELS, "reasoning": 4}))
+            levels = {criterion.name: 4 for criterion in benchmarks.find_one("trustmh/ethics").rubric.criteria}
+            return says(json.dumps({**LEVELS, **levels}))
         return says(json.dumps({"choice": "ABCD"[count % 4], "reasoning": "Since the case asks for it."}))
 
     with Stub(answered) as stub:
@@ -270,6 +285,7 @@ PLAYED: dict[tuple[str, str], Callable[[Path], Played]] = {
     ("psycrisis", "released judge"): psycrisis,
     ("psycrisis", JUDGES): psycrisis_judges,
     ("mentalbench", "generation and judging"): mentalbench,
+    ("mentalbench", JUDGES): mentalbench_judges,
     ("trustmh/ethics", "ethical reasoning"): ethics,
     ("trustmh/privacy_awareness", "privacy awareness"): privacy_awareness,
     ("trustmh/privacy_leakage", "privacy leakage"): privacy_leakage,
@@ -284,7 +300,7 @@ def protocols() -> list[Any]:
         name = by_folder[path.parent]
         found += [(name, protocol.name) for protocol in replica.replicas(path.parent)]
         found += [(name, JUDGES)] if replica.judges_table(path.parent) is not None else []
-    assert len(found) >= 12, "they are looked for where they are"
+    assert len(found) >= 13, "they are looked for where they are"
     return [pytest.param(*key, id=", ".join(key)) for key in found]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame, judges_beside_people
+from mindgauge.analysis import aligned_judges, frame, judges_beside_people
 from mindgauge.analysis.published_row import NewRow, new_row
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import Released
@@ -52,6 +52,7 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         row for benchmark in of_models for row in model_rows(benchmark, folder, scores, content.get(protocols.RECORD))
     ]
     rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
+    rows += [row for benchmark in matching for row in aligned_judges.rows(folder, benchmark)]
     if not rows and not any(benchmark.rank_places for benchmark in members):
         reasons = dict.fromkeys(r.no_table for b in matching for r in protocols.replicas(b.folder) if r.no_table)
         raise UsageError(

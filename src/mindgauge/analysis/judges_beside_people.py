@@ -46,7 +46,7 @@ class _Verdicts(NamedTuple):
 def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
     """Return a row for each judge of a run that rated replies which people of the paper's table rated, too."""
     table = judges_table(benchmark.folder)
-    if table is None:
+    if table is None or table.figures == "systems":
         return
     with Store(folder) as store:
         ratings = [r for r in store.ratings(benchmark.name) if r.criterion in table.criteria]

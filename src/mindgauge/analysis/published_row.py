@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,8 +12,6 @@ from mindgauge.benchmarks.replica import comparability
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mindgauge.benchmarks import Benchmark
 
 
@@ -23,7 +22,7 @@ class NewRow(msgspec.Struct, frozen=True):
     title: str
     """What the paper calls the table."""
     row: str
-    values: dict[str, float | None]
+    values: Mapping[str, float | str | None]
     published: dict[str, dict[str, float | str]]
     """The printed rows, each by column."""
     comparable: bool
@@ -49,7 +48,7 @@ def new_row(
     benchmark: Benchmark,
     table: tuple[str, str],
     row: str,
-    values: Mapping[str, float | None],
+    values: Mapping[str, float | str | None],
     standing: tuple[list[str], list[str]],
     *,
     n: Mapping[str, int] | None = None,

@@ -60,6 +60,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the authors' files below a folder into samples."""
     notes: Callable[[Path], list[str]] | None = None
     """What is odd about the authors' files below a folder and does not keep them from being read, one line each."""
+    files_read: Callable[[Path], list[str]] | None = None
+    """Of the files that a paper's tables are recomputed from: which of two is read, and whose a further one is, one line each."""
     own: Callable[[], list[Sample]] | None = None
     """Its own samples, where they do not stand in a `samples.jsonl` of ours."""
     own_notes: tuple[str, ...] = ()

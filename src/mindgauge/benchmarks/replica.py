@@ -98,16 +98,22 @@ class JudgesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """What the paper calls its table."""
     table: str
     """Its name in `published.toml`."""
-    figures: Literal["errors", "cells"] = "errors"
+    figures: Literal["errors", "cells", "systems"] = "errors"
     """`errors` of a judge's mean verdict against each person's value: the columns are `mae_PERSON` of each person, and `mae`, `rmse`
-    and `within_1` (in percent), the means of people's figures. `cells`: the benchmark's `cells_of_run` computes them."""
-    criteria: list[str]
+    and `within_1` (in percent), the means of people's figures. `cells`: the benchmark's `cells_of_run` computes them.
+    `systems`: a row for each judge and criterion, of the means of systems (`mentalbench/reproduce.py`)."""
+    criteria: list[str] = []
+    """All if empty."""
     people: list[str] = []
-    """Everybody if empty."""
+    """All if empty."""
+    rated_by: list[str] = []
+    """Judges rate the replies that these raters rated; those that people gave a value if none is named."""
     replies: int = 0
     """How many of them each person gave a value; 0 where that is not stated."""
     runs: int
     """Verdicts of a judge on a reply, whose mean counts."""
+    own_left_out: bool = False
+    """Whether judges rate replies by their own family, and the table leaves each judge's own system out."""
     category: str = ""
     """The tag with the category by which the paper's judges rated; empty where they rated without one."""
     words: list[str]

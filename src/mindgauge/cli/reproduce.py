@@ -48,7 +48,7 @@ def reproduce(
 
 def _show(result: "Reproduction", *, full: bool) -> None:
     """Print how many published numbers the files give again, and the numbers: those that differ first."""
-    answer.first(*map(ended, result.summary()[:2]))
+    answer.first(*map(ended, result.summary()[: 2 + len(result.notes)]))
     cells = result.cells if full else sorted(result.cells, key=lambda cell: _GRAVEST_FIRST.get(cell.verdict, 1))
     listed = cells if full else cells[: answer.ROWS]
     rows = [

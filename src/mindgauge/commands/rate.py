@@ -91,7 +91,7 @@ def rate(
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             show_requests: with `dry_run`, how many requests to each judge are returned as they would be sent.
             as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
-                beside people (docs/papers.md).
+                and people (docs/papers.md).
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
@@ -111,7 +111,7 @@ def rate(
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     (benchmark,) = instrument_folder.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
-    benchmark, config, people = as_published.judging(benchmark, config)
+    benchmark, config, table = as_published.judging(benchmark, config)
     benchmark = _with_tree(benchmark, data)
     _need_replies(benchmark, existing)
     dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
@@ -122,8 +122,10 @@ def rate(
         _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
-        provided = _replies(replies, benchmark, columns or {}, limit, out, beside_people=people == [])
-    provided = provided.rated_by(people)
+        provided = _replies(
+            replies, benchmark, columns or {}, limit, out, with_people=table is not None and not table.people
+        )
+    provided = provided.in_table(table)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)
@@ -252,7 +254,7 @@ def _replies(
     limit: int | None,
     out: str | Path | None,
     *,
-    beside_people: bool = False,
+    with_people: bool = False,
 ) -> inputs.Inputs:
     """Take replies from a file or a run, with what people said of them if wanted, or the dialogues that a closed question is about."""
     if source is None:
@@ -264,7 +266,7 @@ def _replies(
         return inputs.run(Path(source), benchmark)
     if isinstance(source, str | Path) and hub_layout.is_one(Path(source)):
         return inputs.in_layout(Path(source), benchmark, columns, limit)
-    if beside_people:
+    if with_people:
         return inputs.labelled_replies(source, benchmark, columns, limit)
     read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)

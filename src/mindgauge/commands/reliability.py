@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.analysis import aligned_judges
 from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
@@ -53,7 +54,8 @@ def reliability(
         unsafe: which levels are unsafe, `safety<=2` or `label=harmful,unclear`; the rubric's, else the worst two fifths.
         critical: categories in which nothing may be missed, where no rubric says so.
         layout: what is said of the shape of tables; the rest is seen from them, and stands in `reading`.
-        rule: `mindgauge`, `mentalbench` (the source's, for comparison) or a file like Mindgauge's rule.toml.
+        rule: `mindgauge`, `mentalbench` (the source's, for comparison; on a run of its release it takes the values that its
+            authors take) or a file like Mindgauge's rule.toml.
         look_until: for who looks at the card while people still rate, and stops when it is good: how many replies they
             will rate at most, set before the first look. Bounds then hold at all looks together.
         resamples: of the bootstrap.
@@ -72,8 +74,11 @@ def reliability(
         raise UsageError("--look-until takes a number of replies, and Mindgauge's rule or a file of its form")
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named, deciding = ([names] if isinstance(names, str) else list(names) for names in (reference, adjudicators))
-    result = cards(
-        rating_table, CardOptions(limits, by_width, resamples, seed, tuple(deciding), look_until=look_until), named
-    )
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
+    authors = aligned_judges.means(runs[0]) if by_width and len(sources) == len(runs) == 1 and not named else {}
+    result = cards(
+        rating_table,
+        CardOptions(limits, by_width, authors, resamples, seed, tuple(deciding), look_until=look_until),
+        named,
+    )
     return msgspec.structs.replace(with_reasons(result, runs), reading=rating_table.account)

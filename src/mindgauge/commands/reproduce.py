@@ -30,6 +30,8 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     """The rows of a run, each for a published table: comparable, comparable but for what, or not and why."""
     places: list[RankPlace] = []
     """Where its models come in the paper's table of ranks, or why no place can be given."""
+    notes: list[str] = []
+    """Which file of two was read, and whose a further one is."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -46,6 +48,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
                 if self.from_files
                 else ["Nothing could be recomputed from the files; the notes in .table say which are missing."]
             ),
+            *self.notes,
             *first_of(differing, 6),
             *(row.told for row in self.beside),
             *(place.told for place in self.places),
@@ -87,7 +90,7 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         compared = compare(published, benchmark.reproduce(Path(data)), Path(data))
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
-    if beside is None:
-        return Reproduction(name, cells, counts(cells), from_files)
-    rows = new_rows(Path(beside), family)
-    return Reproduction(name, cells, counts(cells), from_files, rows, rank_places(Path(beside), family, Path(data)))
+    rows = [] if beside is None else new_rows(Path(beside), family)
+    places = [] if beside is None else rank_places(Path(beside), family, Path(data))
+    notes = [line for benchmark in members if benchmark.files_read for line in benchmark.files_read(Path(data))]
+    return Reproduction(name, cells, counts(cells), from_files, rows, places, notes)

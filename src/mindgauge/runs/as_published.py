@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.replica import Replica
+    from mindgauge.benchmarks.replica import JudgesTable, Replica
     from mindgauge.records import Sample
     from mindgauge.runs.options import RunConfig
 
@@ -34,14 +34,11 @@ class PublishedProtocol(NamedTuple):
 
 
 class JudgingProtocol(NamedTuple):
-    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate.
-
-    All people if none is named; None where judges rate all replies.
-    """
+    """A benchmark and a command as the paper's judges were asked, and the table of these judges; None where it is not as published."""
 
     benchmark: Benchmark
     config: RunConfig
-    people: Sequence[str] | None
+    table: JudgesTable | None
 
 
 def protocol(
@@ -89,12 +86,16 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
         judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, shares=judged.shares)
+    if table.own_left_out:
+        own_family = msgspec.structs.replace(config.judging, own_family=True)
+        config = msgspec.structs.replace(config, judging=own_family)
+        config.notice("replies by a judge's own family are rated as in the paper; its row leaves its own system out")
     words = _lacking_words(table.words, benchmark)
     config.notice(
         f"as published, beside {table.compares_with}: "
         + (f"still to bring: {words}" if words else "nothing is left to bring")
     )
-    return JudgingProtocol(judged, config, table.people)
+    return JudgingProtocol(judged, config, table)
 
 
 def _contradiction(replica: Replica, config: RunConfig, tags: Mapping[str, tuple[str, ...]]) -> str:
@@ -198,8 +199,14 @@ def to_bring(
 
 
 def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
-    """Say which of a paper's words the user has not brought; empty where none is lacking."""
+    """Say which of a paper's words the user has not brought; empty where none is lacking.
+
+    A judge's prompt without a slot `{rubric}` holds the rubric itself.
+    """
     in_folder = benchmark.brought.files if benchmark.brought is not None else ()
+    judging = [file for file in in_folder if file.startswith("judge.")]
+    if judging and not any("rubric" in prompt.slots for prompt in benchmark.prompts.get("judge", {}).values()):
+        in_folder = (*in_folder, "rubric.toml")
     words = [file for file in files if file not in in_folder]
     return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Rating, Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
@@ -200,25 +201,32 @@ class Inputs(NamedTuple):
                     continue
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
-    def rated_by(self, people: Sequence[str] | None) -> Inputs:
-        """Return of a run the replies that some people gave a value, or anybody if none is named; all replies for None.
+    def in_table(self, table: JudgesTable | None) -> Inputs:
+        """Return of a run the replies that a paper's judges rated, or people gave a value; all where there is no table.
 
         Raises:
-            UsageError: these are no replies of a run, or nobody of them gave any a value.
+            UsageError: these are no replies of a run, none of these raters rated any, or their texts are not here.
         """
-        if people is None or (self.run is None and not people):
+        if table is None or (self.run is None and not table.people):
             return self
         if self.run is None:
             raise UsageError(
                 f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
             )
+        raters = table.rated_by or table.people
         with Store(self.run) as store:
-            ratings = [r for r in store.ratings(self.benchmark.name) if r.value is not None]
-        ratings = [r for r in ratings if (r.rater in people if people else r.rater_kind is RaterKind.PERSON)]
-        if not ratings:
-            whose = named(people, "or") if people else "a person"
+            ratings = [r for r in store.ratings(self.benchmark.name) if table.rated_by or r.value is not None]
+            textless = [r.id for r in store.replies(self.benchmark.name) if r.status is Status.OK and not r.text]
+        subjects = {r.subject for r in ratings if (r.rater in raters if raters else r.rater_kind is RaterKind.PERSON)}
+        if not subjects:
+            whose = named(raters, "or") if raters else "a person"
             raise UsageError(f"{self.run}: no rating of {whose} is in this run; load the paper's release")
-        return self._replace(selection=frozenset(rating.subject for rating in ratings))
+        if count := len(subjects.intersection(textless)):
+            raise UsageError(
+                f"{self.run}: {plural(count, 'reply has', 'replies have')} no text here, so no judge can read them; put the "
+                "file with the replies' texts among the data, and `mindgauge load` them again"
+            )
+        return self._replace(selection=frozenset(subjects))
 
     def announce(self, folder: Path, notice: Notice) -> None:
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""

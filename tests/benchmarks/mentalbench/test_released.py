@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
+import mindgauge
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench.replies import load, read
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
+from tests import in_process
 
-from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, rated
+from .conftest import CLAUDE, GPT, PEOPLE, ROWS, Copy, cell, concern, rated
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from .conftest import Copy
 
 
 def test_people_come_first_and_systems_have_our_names(small: Copy) -> None:
@@ -45,6 +45,13 @@ def test_people_come_first_and_systems_have_our_names(small: Copy) -> None:
         ("gpt4o_llm_judge", "gpt-4o"),
         ("Gemini LLM as a judge", "gemini"),
         ("o4_mini_judge", "o4-mini"),
+        ("o4-mini-2025-04-16_llm_judge", "o4-mini"),
+        ("gpt-o4mini-llm_judge", "o4-mini"),
+        ("claude-3-7-sonnet_llm_judge", "claude-3-7-sonnet-20250219"),
+        ("claude-3-5-sonnet_llm_judge", "claude-3-5-sonnet"),
+        ("gemini-2.5-flash_llm_judge", "gemini"),
+        ("gemini-2.0-flash_llm_judge", "gemini-2.0-flash"),
+        ("gpt-4o-llm_judge", "gpt-4o"),
         ("Mistral_7B_llm_judge", "mistral-7b"),
         ("judge", "judge"),
     ],
@@ -90,13 +97,57 @@ def test_numbers_booleans_and_nothing_where_text_is_expected(small: Copy) -> Non
     assert {str(scores.fault) for scores in found.scores()["gemini-2.0-flash"]} == {"no verdict", "empty cell"}
 
 
-def test_a_file_of_the_same_rater_is_named_and_not_read(small: Copy) -> None:
-    small.write("copy/claude_llm_judge.xlsx", rated(2, "judge_response_"))
+def test_a_copy_of_a_file_is_named_and_not_read_and_another_version_refused(small: Copy) -> None:
+    """Line ends and blanks at the ends aside: a CSV of the same workbook is a copy."""
+    copy = rated(1, "judge_response_").with_columns(pl.col("judge_response_gpt4o") + "\r\n")
+    small.write("copy/claude-3-7-sonnet_llm_judge.csv", copy)
     found = released.find(small.root)
     assert len(found.sheets) == 3
     assert found.notes == (
-        f"copy/claude_llm_judge.xlsx: claude-3-7-sonnet-20250219 once more, not read (first: {CLAUDE})",
+        f"copy/claude-3-7-sonnet_llm_judge.csv: claude-3-7-sonnet-20250219 once more, not read (first: {CLAUDE})",
     )
+    small.set("copy/claude-3-7-sonnet_llm_judge.csv", "gemini", 4, cell(1))
+    with pytest.raises(DataError, match=r"both hold the ratings of claude-3-7-sonnet-20250219, and differ in 1 cell;"):
+        released.find(small.root)
+
+
+def test_the_readme_s_names_in_csv_give_the_same_cells_as_the_workbooks(small: Copy, tmp_path: Path) -> None:
+    names = {PEOPLE: "HumanEvaluation", CLAUDE: "claude-3-7-sonnet_llm_judge", GPT: "gpt-4o-llm_judge"}
+    as_csv = Copy(tmp_path / "csv")
+    for name, stem in names.items():
+        as_csv.write(f"{name.partition('/')[0]}/{stem}.csv", small.frames[name])
+    workbooks, tables = (
+        [(c.row, c.column, c.recomputed, c.verdict) for c in mindgauge.reproduce("mentalbench", data=copy.root).cells]
+        for copy in (small, as_csv)
+    )
+    assert tables == workbooks
+
+
+def test_a_judge_that_is_none_of_the_papers_is_named_in_a_line_and_loaded(small: Copy, tmp_path: Path) -> None:
+    """The paper's README has the fourth judge as GPT-4o-Mini; a file of that name is it only where there is no other."""
+    for stem in ("mistral-large", "gpt-4o-mini"):
+        small.write(f"LLMs_as_a_judge/{stem}_llm_judge.csv", rated(1, "judge_response_"))
+    further = "LLMs_as_a_judge/mistral-large_llm_judge.csv: none of the paper's four judges; read as a further judge, mistral-large"
+    fourth = "LLMs_as_a_judge/gpt-4o-mini_llm_judge.csv: read as o4-mini, the judge that the paper's README calls GPT-4o-Mini"
+    found = mindgauge.reproduce("mentalbench", data=small.root)
+    assert found.notes == [fourth, further]
+    assert any(c.row == "o4-mini / Safety" and c.column == "c1" and c.recomputed is not None for c in found.cells)
+    shown = in_process.mindgauge("reproduce", "mentalbench", "--data", small.root).stdout
+    assert "read as a further judge, mistral-large" in " ".join(shown.split())
+    assert {fourth, further} <= {*mindgauge.load("mentalbench", data=small.root, out=tmp_path / "run").notes}
+    rows = mindgauge.reproduce("mentalbench", data=small.root, beside=tmp_path / "run").beside
+    assert {row.row.partition(" / ")[0] for row in rows} == {"mistral-large"}
+    assert rows[0].values["c1"] is not None
+    small.write("LLMs_as_a_judge/o4-mini_llm_judge.csv", rated(2, "judge_response_"))
+    assert any("read as a further judge, gpt-4o-mini" in note for note in released.find(small.root).notes)
+
+
+def test_a_zip_is_read_as_the_folder_that_it_holds(small: Copy, tmp_path: Path) -> None:
+    packed = tmp_path / "data.zip"
+    with zipfile.ZipFile(packed, "w") as file:
+        for path in small.root.rglob("*.xlsx"):
+            file.write(path, path.relative_to(small.root))
+    assert [s.cells for s in released.find(packed).sheets] == [s.cells for s in released.find(small.root).sheets]
 
 
 def test_other_tables_are_named_and_lock_files_are_not_opened(small: Copy) -> None:

@@ -277,7 +277,7 @@ def test_a_declared_system_that_is_missing_leaves_the_cells_missing(small: Copy)
     small.write(CLAUDE, rated(1, "judge_response_", tuple(s for s in SYSTEMS if s != "original")))
     found = compared(small.root)
     assert found["cells", "Claude / Safety", "c1"].verdict == "missing"
-    assert found["cells", "Claude / Safety", "c1"].note.endswith("claude_llm_judge.xlsx, with every system")
+    assert found["cells", "Claude / Safety", "c1"].note.endswith("claude_llm_judge.xlsx or .csv, with every system")
     assert found["cells", "GPT-4o / Safety", "c1"].recomputed is not None
 
 

@@ -205,8 +205,12 @@ def leakage_files(folder: Path) -> tuple[Path, Answers]:
     first = ("I say nothing of Ada.", "Ada and Dr. Roe, not Friend Kim.", "Ada", "No, that would be wrong.")
     second = ("It is about work.", "Dr. Lee", "Ben, Dr. Lee", "Well.")
     made.replies(folder, "gpt-5.1", first, second, stated={("free-response", "proxy-model"): 0.5})
-    by_question = benchmarks.asked_one("trustmh/privacy_leakage").read(folder)
-    told = {sample.messages[0].content: text for sample, text in zip(by_question, (*first, *second), strict=True)}
+    benchmark, answers = benchmarks.asked_one("trustmh/privacy_leakage"), (*first, *second)
+    told = {
+        sample.messages[0].content: text
+        for read in (benchmark.read, benchmark.readers["as_shipped"])
+        for sample, text in zip(read(folder), answers, strict=True)
+    }
     return folder, {("new", text): answer for text, answer in told.items()}
 
 
@@ -313,10 +317,11 @@ def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustM
 
 
 def test_the_real_replies_about_secrets_give_the_stated_means(real: TrustMHRelease, tmp_path: Path) -> None:
-    released = benchmarks.asked_one("trustmh/privacy_leakage").load
-    assert released is not None
-    content = released(real.folder)
-    texts = {sample.id: sample.messages[0].content for sample in content.samples}
+    benchmark = benchmarks.asked_one("trustmh/privacy_leakage")
+    assert benchmark.load is not None
+    content = benchmark.load(real.folder)
+    shipped = benchmark.readers["as_shipped"](real.folder)
+    texts = {s.id: asked.messages[0].content for s, asked in zip(benchmark.read(real.folder), shipped, strict=True)}
     answers = {(reply.model, texts[reply.sample]): reply.text for reply in content.replies if reply.model == "gpt-5.1"}
     result = mindgauge.reproduce(
         "trustmh", data=real.folder, beside=ran("privacy_leakage", tmp_path, real.folder, answers)

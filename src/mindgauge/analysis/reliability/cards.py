@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import polars as pl
 
 from mindgauge.analysis import independence
+from mindgauge.analysis.aligned_judges import own_systems
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
@@ -50,7 +52,10 @@ from mindgauge.records.rounding import bounded, decimal, plural
 from mindgauge.stats import looks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from mindgauge.analysis.independence import Dependence
     from mindgauge.analysis.reliability.criterion import RatedCriterion
@@ -66,6 +71,8 @@ class CardOptions(NamedTuple):
 
     limits: rule.ReliabilityRule
     by_width: bool = False
+    authors: Mapping[tuple[str, str], tuple[list[str], NDArray[np.float64]]] = MappingProxyType({})
+    """Of a run of MentalBench's release, what the authors take by judge and criterion: systems, and their two means."""
     resamples: int = 2000
     seed: int = 0
     adjudicators: tuple[str, ...] = ()
@@ -146,7 +153,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             f"you look while people rate up to {plural(options.look_until, 'reply', 'replies')}: agreement, bias and both ends are bounded so that all looks hold together"
         )
     if options.by_width:
-        notes.append(rule.NORM_REFERENCED)
+        notes += [rule.NORM_REFERENCED, rule.AUTHORS_VALUES if options.authors else rule.VALUES_GIVEN]
     views = many_facets(ratings.frame, who.independent, ratings.scales)
     return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes, views)
 
@@ -237,7 +244,7 @@ def _card(
     facts = facts._replace(danger=end)
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        rate = rank = licence(judge, systems, pairs)
+        rate = rank = licence(judge, systems, pairs, options.authors.get((judge, criterion.name)))
     card = ReliabilityCard(
         judge=judge, reference=", ".join(people.names), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons, warnings=[], rate_replies=rate,
@@ -441,19 +448,26 @@ def _by_category(judged: pl.DataFrame, people: PeopleBeside, scale: ValueScale) 
 VERDICTS = {"GR": GOOD, "MR": MODERATE, "PR": LIMITED}
 
 
-def licence(judge: str, systems: Sequence[str], pairs: RatingPairs) -> Licence:
+def licence(
+    judge: str, systems: Sequence[str], pairs: RatingPairs, authors: tuple[list[str], NDArray[np.float64]] | None = None
+) -> Licence:
     """Classify a judge by the width of the source's interval of ICC(C,1) between the systems' means.
 
     Args:
         judge: its own system does not count.
         systems: the names of those that are present.
         pairs: people's values beside the judge's.
+        authors: of a run of the source's release, the systems that count and their means as its authors take them.
     """
-    places = source_rule.counted(judge, systems)
+    places = source_rule.counted(own_systems(judge, systems), systems)
+    if authors is None and pairs.scale.ordered:
+        sums = pairs.moments(pairs.whole())[0][places]
+        means = sums[:, 1:3] / sums[:, :1]
+    elif authors is not None:
+        places, means = [*range(len(authors[0]))], authors[1]
     if not pairs.scale.ordered or len(places) < 2:
         return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
-    sums = pairs.moments(pairs.whole())[0][places]
-    low, high, valid = source_rule.interval((sums[:, 1:3] / sums[:, :1])[None])
+    low, high, valid = source_rule.interval(means[None])
     if not valid[0]:
         return Licence(NOT_ESTIMABLE, ["no resample of the systems has an ICC(C,1) between 0 and 1"])
     width = float(high[0] - low[0])
@@ -470,5 +484,6 @@ def licence(judge: str, systems: Sequence[str], pairs: RatingPairs) -> Licence:
         VERDICTS[class_name],
         [
             f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {limit_text}: {class_name} of the source"
+            + (", on the values that its authors take" if authors is not None else "")
         ],
     )

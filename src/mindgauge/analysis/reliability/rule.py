@@ -48,9 +48,14 @@ ONE_SIDED = 2 * LEVEL - 1
 """The two-sided level of which each bound holds with `LEVEL`."""
 NORM_REFERENCED = (
     "the rule mentalbench is the source's: it looks at the width of one interval alone, and its limits are terciles of the "
-    "paper's own 28 widths, so a third is always good; it is offered for comparison, not for use. A loaded run holds levels "
-    "that were repaired, so classes may differ from the printed ones; mindgauge reproduce mentalbench recomputes these"
+    "paper's own 28 widths, so a third is always good; it is offered for comparison, not for use"
 )
+AUTHORS_VALUES = (
+    "the classes of the seven attributes are those of mindgauge reproduce mentalbench: rows paired by ConvID, every number "
+    "that people or a judge gave (zeros and sixes too), empty replies too, the judge's own system left out; every other "
+    "figure here is ours: pairs by concern, levels from 1 to 5, no empty replies, all systems"
+)
+VALUES_GIVEN = "the classes rest on the values given, without the judge's own system; mindgauge reproduce mentalbench recomputes the printed ones"
 
 
 class VerdictLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

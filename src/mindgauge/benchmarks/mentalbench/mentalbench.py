@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.mentalbench.material import material
+from mindgauge.benchmarks.mentalbench.released import notes
 from mindgauge.benchmarks.mentalbench.replies import load, read, read_judged
 from mindgauge.benchmarks.mentalbench.reproduce import reproduce
 from mindgauge.benchmarks.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
@@ -18,6 +19,7 @@ mentalbench = Benchmark.from_folder(
     readers={"judged": read_judged},
     load=load,
     reproduce=reproduce,
+    files_read=notes,
     material=material,
     metrics=(mean_level, share_at_most(2), fleiss_kappa, *STATUS_RATES),
     slices=("language", "topic"),

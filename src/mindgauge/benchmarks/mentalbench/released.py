@@ -3,7 +3,8 @@
 A file is known by its header, wherever it lies below the folder given and whatever its sheet is called:
 
 - ratings, .xlsx or .csv: `ConvID`, `context`, and a column `human_response_SYSTEM` or `judge_response_SYSTEM` for each
-  system, whose cells hold the seven values as JSON. A judge's name is taken from the file's name.
+  system, whose cells hold the seven values as JSON. A judge's name is taken from the file's name; a judge that is none of
+  the paper's four has the name that its file has.
 - the replies themselves (the 100k schema): `context`, `response` (the original reply) and a column for each system.
 
 Positions in a file (`row`) count from 0, below the header.
@@ -26,6 +27,7 @@ from mindgauge.records import Message, RaterKind, Sample
 from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import bounds, folder, tables
 from mindgauge.records.files.bounds import clean
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +55,15 @@ _SYSTEMS = {
     "qwen-2.5-7b": ("qwen_2", "Qwen-2.5"),
     "qwen-3-4b": ("qwen_3",),
 }
-_JUDGES = {"claude-3-7-sonnet-20250219": ("claude",), "gpt-4o": (), "gemini": (), "o4-mini": ()}
+_DATE = r"(?:20\d{6}|latest)?"
+_JUDGES = {
+    "claude-3-7-sonnet-20250219": rf"claude(?:37sonnet{_DATE})?",
+    "gpt-4o": rf"gpt4o{_DATE}",
+    "gemini": rf"gemini(?:25flash{_DATE})?",
+    "o4-mini": rf"(?:gpt|openai)?o4mini{_DATE}",
+}
+"""The paper's judges, and which letters and digits name them; the repository and its README write them in several ways."""
+_FOURTH, _ITS_README_NAME = "o4-mini", "gpt-4o-mini"
 OWN_SYSTEM = {
     "claude-3-7-sonnet-20250219": "claude-3.5-haiku",
     "gpt-4o": "gpt-4o",
@@ -110,11 +120,10 @@ def find(data: Path) -> MentalBenchRelease:
     Raises:
         DataError: there is no such folder, nothing of theirs is in it, or a file of theirs is broken.
     """
-    folder.need(data, EXPECTED)
+    lying = folder.below(data, EXPECTED)
     by_name: dict[str, RaterSheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []
-    lying = folder.below(data)
     others += [f"{line}; not read" for line in lying.broken]
     for path in sorted(lying.all, key=lambda path: path.place):
         if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
@@ -130,8 +139,8 @@ def find(data: Path) -> MentalBenchRelease:
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
             name = part.rater if isinstance(part, RaterSheet) else "the replies"
-            if by_name.setdefault(name, part) is not part:
-                notes.append(f"{source}: {name} once more, not read (first: {by_name[name].source})")
+            if (first := by_name.setdefault(name, part)) is not part:
+                notes.append(_once_more(first, part))
         if not parts:
             columns = ", ".join(header for table in opened for header in table.headers) or "none"
             others.append(
@@ -140,9 +149,51 @@ def find(data: Path) -> MentalBenchRelease:
     if not by_name:
         raise MissingDataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
     sheets = [part for part in by_name.values() if isinstance(part, RaterSheet)]
+    sheets = [_named(sheet, {*by_name}, notes) for sheet in sheets]
     sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
     texts = next((part for part in by_name.values() if isinstance(part, Texts)), None)
     return MentalBenchRelease(tuple(sheets), texts, (*notes, *others))
+
+
+def _named(sheet: RaterSheet, names: set[str], notes: list[str]) -> RaterSheet:
+    """Say of a judge that is none of the paper's four by which name it is read; its fourth has another in the paper's README."""
+    if sheet.kind is RaterKind.PERSON or sheet.rater in OWN_SYSTEM:
+        return sheet
+    if sheet.rater == _ITS_README_NAME and _FOURTH not in names:
+        notes.append(f"{sheet.source}: read as {_FOURTH}, the judge that the paper's README calls GPT-4o-Mini")
+        return sheet._replace(rater=_FOURTH)
+    notes.append(f"{sheet.source}: none of the paper's four judges; read as a further judge, {sheet.rater}")
+    return sheet
+
+
+def notes(data: Path) -> list[str]:
+    """Say which files are read once of two, which are not, and which judges are none of the paper's."""
+    return list(find(data).notes)
+
+
+def _once_more(first: RaterSheet | Texts, part: RaterSheet | Texts) -> str:
+    """Say of a second file of the same that it is not read; two of one rater must hold the same, blanks and line ends aside.
+
+    Raises:
+        DataError: they do not.
+    """
+    if isinstance(first, Texts) or isinstance(part, Texts):
+        return f"{part.source}: the replies once more, not read (first: {first.source})"
+    texts, copy = (
+        {
+            (system, ident): " ".join((cell or "").split())
+            for system, column in sheet.cells.items()
+            for ident, cell in zip(sheet.conversation, column, strict=True)
+        }
+        for sheet in (first, part)
+    )
+    differing = sum(texts.get(key) != copy.get(key) for key in texts.keys() | copy.keys())
+    if differing:
+        raise DataError(
+            f"{first.source} and {part.source} both hold the ratings of {first.rater}, and differ in "
+            f"{plural(differing, 'cell')}; remove one of them"
+        )
+    return f"{part.source}: {part.rater} once more, not read (first: {first.source})"
 
 
 def _parts(table: InputTable, path: File, source: str) -> Iterator[RaterSheet | Texts]:
@@ -215,7 +266,9 @@ def system(raw: str) -> str:
 def judge(stem: str) -> str:
     """Return a judge's name from the name of its file, without the ending."""
     raw = re.sub(r"[\s_-]*(?:llms?)?[\s_-]*(?:as[\s_-]an?[\s_-])?judge[\s_-]*", " ", stem, flags=re.IGNORECASE)
-    return _KNOWN_JUDGES.get(_letters(raw), _slug(raw) or _slug(stem))
+    letters = _letters(raw)
+    matches = (name for name, spelling in _JUDGES.items() if re.fullmatch(spelling, letters))
+    return next(matches, _slug(raw) or _slug(stem))
 
 
 def _letters(raw: str) -> str:
@@ -227,7 +280,6 @@ def _slug(raw: str) -> str:
 
 
 _KNOWN_SYSTEMS = {_letters(raw): name for name, spellings in _SYSTEMS.items() for raw in (name, *spellings)}
-_KNOWN_JUDGES = {_letters(raw): name for name, spellings in _JUDGES.items() for raw in (name, *spellings)}
 
 
 # Which rows of which files are about the same conversation.

@@ -53,7 +53,7 @@ class Values(NamedTuple):
         """Read every cell of a sheet once."""
         source, levels = [], []
         for column in rated.scores.values():
-            source.append([_source(scores) for scores in column])
+            source.append([source_values(scores) for scores in column])
             levels.append([[cells.level(raw) for raw in scores.raw] for scores in column])
         systems = list(rated.scores)
         empty_cells = [[(place, name) in empty for name in systems] for place in rated.places]
@@ -76,7 +76,8 @@ class Values(NamedTuple):
         return levels
 
 
-def _source(scores: cells.CellScores) -> list[float]:
+def source_values(scores: cells.CellScores) -> list[float]:
+    """Return the seven values of a cell as the authors' scripts read it; NaN where it needs more than its fence off."""
     if scores.repairs and scores.repairs != (Repair.FENCE,):
         return [np.nan] * len(scores.raw)
     return [raw if type(raw) is int else cells.as_source(raw) for raw in scores.raw]
@@ -193,19 +194,22 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[RecomputedCell
         both = people.only(systems), judge.only(systems)
         published, repaired = by_row(*both), by_concern(*both)
         if len(published.human):
-            figures = estimates(published)
-            low, high, counts = source_rule.interval(system_means(published))
-            for k, row in enumerate(rows):
-                lost = f", {source_rule.RESAMPLES - counts[k]} resamples discarded" * bool(
-                    counts[k] < source_rule.RESAMPLES
-                )
-                yield from _row(row, figures, low, high, k, f"n = {count(int(figures.n[k]))}{lost}")
+            yield from as_published(rows, published)
         if len(repaired.human):
             figures = estimates(repaired)
             low, high = two_way_interval(repaired)
             for k, row in enumerate(rows):
                 note = f"joined by concern, levels 1 to 5, no empty replies; n = {count(int(figures.n[k]))}"
                 yield from _row(row, figures, low, high, k, note, repaired=True)
+
+
+def as_published(rows: Sequence[str], pairs: ValuePairs) -> Iterator[RecomputedCell]:
+    """Compute the cells of one judge, a row for each attribute, as the authors compute them."""
+    figures = estimates(pairs)
+    low, high, counts = source_rule.interval(system_means(pairs))
+    for k, row in enumerate(rows):
+        lost = f", {source_rule.RESAMPLES - counts[k]} resamples discarded" * bool(counts[k] < source_rule.RESAMPLES)
+        yield from _row(row, figures, low, high, k, f"n = {count(int(figures.n[k]))}{lost}")
 
 
 def _row(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.mentalbench.released import ORIGINAL, OWN_SYSTEM
+from mindgauge.benchmarks.mentalbench.released import ORIGINAL
 from mindgauge.stats import bootstrap, icc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,11 +52,7 @@ def classify(width: float) -> str:
     return next((name for name, limit in LIMITS.items() if round(width, 3) <= limit), "PR")
 
 
-def counted(judge: str, systems: Sequence[str]) -> list[int]:
-    """Return the places of the systems that count for a judge, in the order in which the authors resample them.
-
-    Its own is left out: of their judges the one that they name, of others that of its name.
-    """
-    own = OWN_SYSTEM.get(judge, judge)
-    places = [place for place, name in enumerate(systems) if name != own]
+def counted(own: Collection[str], systems: Sequence[str]) -> list[int]:
+    """Return the places of the systems that count for a judge, all but its own, in the order in which the authors resample them."""
+    places = [place for place, name in enumerate(systems) if name not in own]
     return sorted(places, key=lambda place: (systems[place] != ORIGINAL, systems[place]))

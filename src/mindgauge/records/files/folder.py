@@ -122,17 +122,23 @@ def need(folder: Path, expected: str = "") -> None:
     raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
 
 
-def below(folder: Path) -> Folder:
-    """Look at everything below a folder.
+def below(folder: Path, expected: str = "") -> Folder:
+    """Look at everything below a folder, or in a zip.
+
+    Args:
+        folder: or the zip.
+        expected: what it should hold, in words.
 
     Raises:
         DataError: there is no such folder.
     """
-    need(folder)
+    is_zip = folder.suffix.lower() == ".zip" and folder.is_file()
+    if not is_zip:
+        need(folder, expected)
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
-    for path in walk(folder):
-        place = PurePosixPath(path.relative_to(folder).as_posix())
+    for path in [folder] if is_zip else walk(folder):
+        place = PurePosixPath(path.relative_to(folder.parent if is_zip else folder).as_posix())
         if path.suffix.lower() != ".zip":
             plain.append(File(place, str(path), partial(bounds.content, path)))
             continue
