@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
+from mindgauge.benchmarks.help_or_harm.label_tables import MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
-from mindgauge.benchmarks.hub_layout.cells import number
+from mindgauge.benchmarks.hub_layout.cells import number, review_set
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
 from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 _SETS = {"validation": "sampled_dataset_merged_validation", "test": "sampled_dataset_test"}
 """What the sets are called: the authors' validation set alone is merged from two."""
-_FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout-17b-16e-instruct": "meta-llama"}
+_FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout": "meta-llama"}
 """How the authors' sets of lowest scores call a judge, where not by its name."""
 
 
@@ -103,10 +104,10 @@ class _Translation:
         for reply in self.replies.values():
             example = str(reply.provenance[EXAMPLE])
             if not reply.provenance.get("selection") and self.split.get(example) in _SETS:
-                key = self.split[example], str(reply.provenance["model_raw"]), reply.run
+                key = self.split[example], _named(reply), reply.run
                 answers.setdefault(key, {})[example] = reply
         ratings = {(r.subject, r.rater, r.run): r for r in self.ratings if r.rater_kind is RaterKind.MODEL}
-        raw_names = {r.rater: str(r.provenance.get("model_raw") or r.rater) for r in ratings.values()}
+        raw_names = {r.rater: _known(str(r.provenance.get("model_raw") or r.rater), r.rater) for r in ratings.values()}
         judge_runs = sorted({(rater, run) for _, rater, run in ratings})
         for (split, model, run), own in sorted(answers.items()):
             stem, parts = _answers(model, split, run), {"model": model, "dataset": _SETS[split], "time": _time(run)}
@@ -130,11 +131,11 @@ class _Translation:
         order = {example: place for place, example in enumerate(self.split)}
         sets: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.layout.rows(TableKind.REVIEW):
-            judge = row.text("review_set").partition("__")[2] or row.text("evaluator_model")
+            judge = paper_name(row.text("evaluator_model", "evaluator_model_raw") or review_set(row)[2])
             reply = self.replies.get(row.text(RESPONSE))
             if reply is not None and row.text(EXAMPLE) in order:
                 source = "" if reply.provenance.get("selection") else _answers(
-                    str(reply.provenance["model_raw"]), self.split[row.text(EXAMPLE)], reply.run
+                    _named(reply), self.split[row.text(EXAMPLE)], reply.run
                 )  # fmt: skip
                 sets.setdefault(judge, {})[row.text(EXAMPLE)] = {
                     **self._row(row.text(EXAMPLE), reply), "evaluation": number(row.cells.get("score")), "sampled_from": f"{source}.json",
@@ -183,6 +184,15 @@ class _Translation:
 
 def _table(kind: str, name: str, rows: Iterable[dict[str, Any]], **parts: str) -> LayoutFile:
     return LayoutFile(path=Path(f"{name}.json"), source=name, kind=kind, table=tuple(rows), **parts)
+
+
+def _known(*names: str) -> str:
+    """Return that spelling of a model's name by which the paper has it; the first where it has none."""
+    return next((name for name in names if paper_name(name) in MODELS), names[0])
+
+
+def _named(reply: Reply) -> str:
+    return _known(str(reply.provenance["model_raw"]), reply.model)
 
 
 def _evaluation(rating: Rating | None) -> Any:

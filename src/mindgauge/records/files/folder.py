@@ -114,21 +114,28 @@ def need(folder: Path, expected: str = "") -> None:
         expected: what it should hold, in words.
 
     Raises:
-        DataError: there is none, or a file of that name.
+        DataError: there is none, or a file of that name that is no zip.
     """
-    if folder.is_dir():
+    if folder.is_dir() or is_zip(folder):
         return
-    problem = "a file, and a folder is needed" if folder.exists() else "no such folder"
+    problem = "a file, and a folder or a zip is needed" if folder.exists() else "no such folder"
     raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
 
 
+def is_zip(path: Path) -> bool:
+    """Whether a path names a zip that is there, which is then read as the folder it was made of."""
+    return path.suffix.lower() == ".zip" and path.is_file()
+
+
 def below(folder: Path) -> Folder:
-    """Look at everything below a folder.
+    """Look at everything below a folder, or in a zip.
 
     Raises:
-        DataError: there is no such folder.
+        DataError: there is no such folder, or the zip cannot be opened.
     """
     need(folder)
+    if is_zip(folder):
+        return Folder(folder, (), tuple(members(folder, PurePosixPath())), ())
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
     for path in walk(folder):

@@ -48,7 +48,7 @@ from mindgauge.reports.export.placed import (
     place,
 )
 from mindgauge.reports.export.results import ModelResults
-from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
+from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated, title
 from mindgauge.reports.export.templates import licence_id, rendered
 from mindgauge.reports.reliability_gate import of_run
 
@@ -275,10 +275,11 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
         for judge, runs in rated.judges.items()
     }  # fmt: skip
     scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judges)]
-    files = file_names(f"{name}__{rater}" if rater else name for name, rater in scored)
+    titles = {(name, rater): title(name, sets[name], rater) for name, rater in scored}
+    files = file_names(titles.values())
     for name, rater in scored:
         rows = frame(review_rows(book, name, sets[name], rivals, rater, judges), book.columns(REVIEW))
-        file = files[f"{name}__{rater}" if rater else name]
+        file = files[titles[name, rater]]
         joins = Joins()
         for p in sets[name]:
             joins.look(p, stated(p, name, rater))

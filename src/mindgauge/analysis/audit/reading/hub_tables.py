@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks.hub_layout.cells import repeats
+from mindgauge.benchmarks.hub_layout.cells import annotator, repeats
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE, text_of
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
 from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
@@ -146,7 +146,7 @@ class _LayoutTables:
             value = _value(row)
             run = (row.json("details") or {}).get("run", 0)
             stated = "ok" if value is not None else "not_evaluated"
-            yield row.text(RESPONSE), stated, self._rest(row, row.text("annotator"), RaterKind.PERSON, run, value)
+            yield row.text(RESPONSE), stated, self._rest(row, annotator(row), RaterKind.PERSON, run, value)
 
     def _judges(self, model: dict[str, str]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         rows = list(self._rows(TableKind.RAW))
