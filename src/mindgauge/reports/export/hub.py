@@ -105,7 +105,9 @@ def write(
     dataset: str = "",
     show_texts: bool = False,
 ) -> int:
-    """Write an open benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+    """Write a benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+
+    A closed question has no replies: its items are written, and the labels that people and models gave them.
 
     Args:
         folder: where to.
@@ -118,7 +120,7 @@ def write(
         show_texts: whether replies to restricted messages, and reasons about them, are written, too.
 
     Raises:
-        UsageError: there are no replies.
+        UsageError: there are no replies, and it is no closed question with labels.
     """
     contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
     hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
@@ -144,6 +146,7 @@ def write(
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
     models = sorted({p.reply.model for p in contents.placed})
+    spoken = {item.sample.tags["language"] for item in contents.items.items if item.sample.tags.get("language")}
     results = None
     if scores is not None:
         figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
@@ -154,7 +157,7 @@ def write(
         else 0
     )
     facts = CardFacts(
-        loaded=facts_of_run.loaded, hidden=hidden, pages=pages,
+        loaded=facts_of_run.loaded, languages=sorted(spoken) or benchmark.card.languages, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
     )  # fmt: skip
     folder.text("README.md", card(benchmark, parts, licence, facts))
@@ -172,7 +175,7 @@ def _pages(folder: ExportFolder, results: ModelResults, files: dict[str, str], d
 
 def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
     placed = place(store, benchmark)
-    if not placed:
+    if not placed and not (benchmark.closed and store.count_samples(benchmark.name)):
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
     rated = ExportedRatings(store, benchmark)
     by_row = rated.labels()
@@ -337,6 +340,8 @@ class CardFacts(NamedTuple):
 
     loaded: bool = False
     """Whether the run was read from the authors' files."""
+    languages: Sequence[str] = ()
+    """Those of the items, where these say it, and otherwise the benchmark's."""
     hidden: int = 0
     """How many messages are restricted, so that nothing stands here that may quote them."""
     rows: Sequence[ResultRow] = ()
@@ -360,6 +365,7 @@ def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, fac
         "card.md.j2",
         benchmark=benchmark.card,
         name=benchmark.name,
+        closed=benchmark.closed,
         licence=words,
         licence_id=licence_id(words),
         configs=_configs(parts),
