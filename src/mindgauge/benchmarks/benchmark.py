@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     layout_names: LayoutNames = PLAIN
     """How its authors spell names in the Hugging Face layout, which any benchmark's replies are read from."""
     reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
+    self_stated: Callable[[Path, Counter[str]], Iterable[tuple[str, str]]] | None = None
+    """Yields the files that contradict what the release says of them, and how; counts what was compared."""
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()

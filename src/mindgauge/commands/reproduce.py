@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.beside_published import new_rows
 from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
+from mindgauge.benchmarks import self_stated
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
@@ -27,6 +29,10 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     from_files: int = 0
     beside: list[NewRow] = []
     """The rows of a run, each for a published table: comparable or not, and why."""
+    faults: list[str] = []
+    """Where the release contradicts what it says of itself; none, unless `anyway`."""
+    checked: dict[str, int] = {}
+    """How much of what it says of itself was compared."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -45,6 +51,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
             ),
             *first_of(differing, 6),
             *(row.told for row in self.beside),
+            *first_of(self.faults, 6),
         ]
 
     def _listed(self) -> list[CellComparison]:
@@ -55,15 +62,17 @@ def _written(value: float | str | None) -> str:
     return value if isinstance(value, str) else decimal(value, 4)
 
 
-def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) -> Reproduction:
+def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False) -> Reproduction:
     """Recompute a paper's tables from its released files, as far as they are there.
 
     Args:
         name: a benchmark or a family of them.
         data: a copy of the authors' released files, whole or in part.
         beside: a run, whose rows stand below the published ones: comparable or not, and why.
+        anyway: whether a release is computed from that contradicts what it says of itself.
 
     Raises:
+        MindgaugeError: the release contradicts what it says of itself.
         UsageError: the run is of another benchmark, or the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
@@ -73,6 +82,8 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
     members = [b for b in family if b.reproduce is not None and b.published is not None]
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
+    checked = Counter[str]()
+    faults = self_stated.held(Path(data), members, checked, anyway=anyway)
     cells: list[CellComparison] = []
     from_files = 0
     for benchmark in members:
@@ -84,4 +95,4 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
     rows = [] if beside is None else new_rows(Path(beside), family)
-    return Reproduction(name, cells, counts(cells), from_files, rows)
+    return Reproduction(name, cells, counts(cells), from_files, rows, faults, dict(checked))

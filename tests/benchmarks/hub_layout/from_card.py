@@ -33,7 +33,12 @@ EVALUATORS = {
 }
 SPLITS = {"gpt-4o-mini": ("validation", "test")}
 """The splits of an evaluator; the others have the validation set alone."""
-SETS = {"": "gpt-4o-mini", "__gpt-5-nano": "gpt-5-nano", "__meta-llama": "llama-4-scout-17b-16e-instruct", "__jury": "jury"}
+SETS = {
+    "": "gpt-4o-mini",
+    "__gpt-5-nano": "gpt-5-nano",
+    "__meta-llama": "llama-4-scout-17b-16e-instruct",
+    "__jury": "jury",
+}
 Row = dict[str, Any]
 
 
@@ -62,11 +67,14 @@ def _evaluations(rows: list[Row], n: int, raw: str, plain: str, ids: bool) -> tu
     single, merged = [], []
     for place, row in enumerate(rows):
         names = {
-            name: row[name] for name in ("response_id", "example_id", "answer_model_raw", "answer_model", "response_text")
+            name: row[name]
+            for name in ("response_id", "example_id", "answer_model_raw", "answer_model", "response_text")
         } | {"evaluator_model_raw": raw, "evaluator_model": plain}
         scores = [score(place % n, row["answer_model"], place // n, plain, again) for again in range(3)]
         for again, value in enumerate(scores):
-            source = f"{plain}-evaluation_{row['source_file'].removesuffix('.json')}_2025083{again % 2}-1{again}0000.json"
+            source = (
+                f"{plain}-evaluation_{row['source_file'].removesuffix('.json')}_2025083{again % 2}-1{again}0000.json"
+            )
             own = {"evaluation_id": ident("eval", row["response_id"], plain, again)} if ids else {}
             single.append({**own, **names, "score": value, "source_file": source, "source_row_index": place % n})
         own = {"evaluation_id": ident("eval", row["response_id"], plain)} if ids else {}
@@ -87,7 +95,9 @@ def _lowest(merged: dict[str, list[Row]], n: int) -> list[list[Row]]:
     return chosen
 
 
-def write(folder: Path, items: dict[str, int] = SMALL, *, spelled: str = "both", ids: bool = True, texts: bool = True) -> Path:
+def write(
+    folder: Path, items: dict[str, int] = SMALL, *, spelled: str = "both", ids: bool = True, texts: bool = True
+) -> Path:
     """Write the folder.
 
     Args:
@@ -151,7 +161,11 @@ _LABELS = (
 def _table(path: Path, rows: list[Row], spelled: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    dropped = {"both": (), "raw": ("answer_model", "evaluator_model"), "plain": ("answer_model_raw", "evaluator_model_raw")}
+    dropped = {
+        "both": (),
+        "raw": ("answer_model", "evaluator_model"),
+        "plain": ("answer_model_raw", "evaluator_model_raw"),
+    }
     frame.drop(dropped[spelled], strict=False).write_parquet(path)
 
 

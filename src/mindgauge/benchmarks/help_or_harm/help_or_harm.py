@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released
+from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released, self_stated
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -60,6 +60,7 @@ crisis_type = Benchmark.from_folder(
     read=read_inputs,
     readers={"as_shipped": read_as_shipped},
     load=load_crisis_type,
+    self_stated=self_stated.faults,
     layout_names=NAMES,
     reproduce=_reproduce,
     material=material.crisis_type,
@@ -86,6 +87,7 @@ response = Benchmark.from_folder(
     read=read_inputs,
     readers={"as_shipped": read_as_shipped},
     load=load_response,
+    self_stated=self_stated.faults,
     layout_names=NAMES,
     material=material.response,
     metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),

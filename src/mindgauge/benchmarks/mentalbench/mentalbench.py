@@ -6,6 +6,7 @@ MentalBench-100k and MentalAlign-70k, arXiv 2510.19032, EACL 2026. Departures fr
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.mentalbench import self_stated
 from mindgauge.benchmarks.mentalbench.material import material
 from mindgauge.benchmarks.mentalbench.replies import load, read, read_judged
 from mindgauge.benchmarks.mentalbench.reproduce import reproduce
@@ -18,6 +19,7 @@ mentalbench = Benchmark.from_folder(
     readers={"judged": read_judged},
     load=load,
     reproduce=reproduce,
+    self_stated=self_stated.faults,
     material=material,
     metrics=(mean_level, share_at_most(2), fleiss_kappa, *STATUS_RATES),
     slices=("language", "topic"),

@@ -117,7 +117,9 @@ def review_rows(
             key = placed.response_id, criterion.name
             runs, mean = own.scores.get(key), means.get(key)
             extra: dict[str, Any] = {}
-            kept = {EVALUATION: facts[EVALUATION]} if EVALUATION in facts and facts["criterion"] == criterion.name else {}
+            kept = (
+                {EVALUATION: facts[EVALUATION]} if EVALUATION in facts and facts["criterion"] == criterion.name else {}
+            )
             if facts and facts["criterion"] == criterion.name:
                 extra = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
                 if key not in own.scores and placed.reply.status is Status.OK:
