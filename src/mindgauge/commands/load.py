@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,6 +164,7 @@ def _released(
 ) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
     members = benchmarks.asked_family(name)
+    inside = rf"(?<![\w./-]){re.escape(str(data))}(?=[/:])"
     if mapping and layout is not None:
         raise UsageError(f"{data}: its columns are those of the Hugging Face layout, so --map has no use here")
     if mapping and not any(benchmark.load_mapped for benchmark in members):
@@ -178,7 +180,7 @@ def _released(
             released = _read(benchmark, data, mapping, layout)
         except DataError as error:
             problems.append(error)
-            notes[f"{benchmark.name}: not loaded ({str(error).removeprefix(f'{data}/')})"] = None
+            notes[f"{benchmark.name}: not loaded ({re.sub(inside, 'data', str(error))})"] = None
             continue
         available.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)

@@ -73,7 +73,7 @@ def _evaluations(rows: list[Row], n: int, raw: str, plain: str, ids: bool) -> tu
         scores = [score(place % n, row["answer_model"], place // n, plain, again) for again in range(3)]
         for again, value in enumerate(scores):
             source = (
-                f"{plain}-evaluation_{row['source_file'].removesuffix('.json')}_2025083{again % 2}-1{again}0000.json"
+                f"{plain}-evaluation_{row['source_file'].removesuffix('.json')}_2025082{7 + again}-1{again}0000.json"
             )
             own = {"evaluation_id": ident("eval", row["response_id"], plain, again)} if ids else {}
             single.append({**own, **names, "score": value, "source_file": source, "source_row_index": place % n})
