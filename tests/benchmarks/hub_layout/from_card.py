@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FULL = {"validation": 206, "test": 2_046}
-SMALL = {"validation": 4, "test": 7}
+SMALL = {"validation": 2, "test": 7}
 ANSWERING = {
     "deepseek-ai/DeepSeek-V3.2-Exp": "deepseek-v3.2",
     "gpt-4o-mini": "gpt-4o-mini",

@@ -164,12 +164,15 @@ def test_unknown_formats_are_refused_in_one_line(run: Path) -> None:
         export(run, to="parket")
 
 
-def test_a_run_of_labels_is_exported_loaded_and_exported_again_alike(small: Copy, tmp_path: Path) -> None:
+def test_a_run_of_labels_is_exported_loaded_and_exported_again_alike(
+    small: Copy, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     name = "help_or_harm/crisis_type"
-    closed = load(name, data=small.root, out=tmp_path / "closed").run
-    export(closed, to="hub", out=tmp_path / "out", licence=LICENCE)
+    tmp_path = tmp_path_factory.mktemp("labels")
+    closed = load(name, data=small.root, out=tmp_path / "closed")
+    export(closed.run, to="hub", out=tmp_path / "out", licence=LICENCE)
     again = load(name, data=tmp_path / "out", out=tmp_path / "again")
-    assert again.ratings == load(name, data=small.root, out=tmp_path / "closed").ratings
+    assert again.ratings == closed.ratings
     assert again.checked["digests"] == len([p for p in (tmp_path / "out").rglob("*") if p.is_file()]) - 1
     export(again.run, to="hub", out=tmp_path / "second", licence=LICENCE)
     first, second = (
