@@ -41,21 +41,21 @@ _CLOSE = 5e-4
 """How far a mean may be off that was written with three decimals."""
 
 
-def held(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, anyway: bool = False) -> list[str]:
+def check(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, anyway: bool = False) -> list[str]:
     """Return where a release contradicts itself, see `faults`.
 
     Raises:
         MindgaugeError: it does so, and is not to be read `anyway`.
     """
-    found = faults(data, members, checked)
-    if found and not anyway:
+    contradictions = faults(data, members, checked)
+    if contradictions and not anyway:
         compared = ", ".join(f"{count:,} {what}" for what, count in checked.items()) or "nothing else"
-        more = f"; and {len(found) - _SHOWN} more files" if len(found) > _SHOWN else ""
+        more = f"; and {len(contradictions) - _SHOWN} more files" if len(contradictions) > _SHOWN else ""
         raise MindgaugeError(
-            f"{data}: the files contradict what the release says of them: {'; '.join(found[:_SHOWN])}{more}. Get the release "
+            f"{data}: the files contradict what the release says of them: {'; '.join(contradictions[:_SHOWN])}{more}. Get the release "
             f"again, or go on with --anyway. Compared: {compared}"
         )
-    return found
+    return contradictions
 
 
 def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> list[str]:
@@ -63,16 +63,15 @@ def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> l
     if not data.is_dir() and not folder.is_zip(data):
         return []
     files = {file.place.as_posix(): file for file in folder.below(data).all}
-    found: dict[str, list[str]] = {}
+    by_file: dict[str, list[str]] = {}
     for file, fault in _found(data, files, members, checked):
-        found.setdefault(file, []).append(fault)
-    if any(
-        PurePosixPath(file).name != "README.md" for file in found
-    ):  # the files themselves are named: a sum says no more
-        found = {file: own for file, own in found.items() if PurePosixPath(file).name != "README.md"}
+        by_file.setdefault(file, []).append(fault)
+    # Where files are named themselves, a card's sums say no more.
+    if any(PurePosixPath(file).name != "README.md" for file in by_file):
+        by_file = {file: lines for file, lines in by_file.items() if PurePosixPath(file).name != "README.md"}
     return [
-        f"{file}: {own[0]}" + (f" (and {len(own) - 1} more in this file)" if len(own) > 1 else "")
-        for file, own in found.items()
+        f"{file}: {lines[0]}" + (f" (and {len(lines) - 1} more in this file)" if len(lines) > 1 else "")
+        for file, lines in by_file.items()
     ]
 
 
@@ -93,11 +92,13 @@ def _found(data: Path, files: dict[str, File], members: Iterable[Benchmark], che
     for place, file in files.items():
         if file.name == "README.md":
             yield from _carded(place, file.read_text(errors="replace"), files, named - {*files}, heights, checked)
-    checks = dict.fromkeys(member.self_stated for member in members if member.self_stated is not None)
+    readers = dict.fromkeys(member.self_stated for member in members if member.self_stated is not None)
     try:
         layout = HubLayout(data) if is_one(data) else None
-        for found in (_scores(layout, checked),) if layout is not None else [check(data, checked) for check in checks]:
-            yield from found
+        for pairs in (
+            (_scores(layout, checked),) if layout is not None else [faults_of(data, checked) for faults_of in readers]
+        ):
+            yield from pairs
     except MissingDataError:  # nothing of theirs is here, which whoever reads it says
         return
     except DataError as error:
@@ -122,12 +123,12 @@ def _listed(
             content = folder.content(file)
             if hashlib.sha256(content).hexdigest() != digest:
                 size = facts.get("size")
-                told = (
+                sizes = (
                     f"; {len(content):,} bytes where {size:,} are listed"
                     if isinstance(size, int) and size != len(content)
                     else ""
                 )
-                yield root + name, f"changed since {listing} was written (another SHA-256{told})"
+                yield root + name, f"changed since {listing} was written (another SHA-256{sizes})"
         rows = next((facts[key] for key in _ROWS if type(facts.get(key)) is int), None)
         if rows is not None:
             checked["numbers of rows"] += 1
@@ -191,8 +192,8 @@ def _carded(
             paths.setdefault((config, split), []).append(value.strip())
         elif value.strip().isdigit():
             sizes[config, split] = int(value)
-    whole = {config: int(count.replace(",", "")) for config, count in _OWN_TABLE.findall(card)}
-    for (config, split), rows in (*sizes.items(), *(((name, ""), rows) for name, rows in whole.items())):
+    totals = {config: int(count.replace(",", "")) for config, count in _OWN_TABLE.findall(card)}
+    for (config, split), rows in (*sizes.items(), *(((name, ""), rows) for name, rows in totals.items())):
         globs = [
             glob
             for key, own in paths.items()
@@ -205,18 +206,19 @@ def _carded(
         )
         if own and not lacking:
             checked["numbers of rows"] += 1
-            found = sum(_height(name, files[name], heights) or 0 for name in own)
-            if found != rows:
+            height = sum(_height(name, files[name], heights) or 0 for name in own)
+            if height != rows:
                 name = f"{config} ({split})" if split else config
-                yield place, f"{name} has {rows:,} rows by this card, and {found:,} in {plural(len(own), 'file')}"
+                yield place, f"{name} has {rows:,} rows by this card, and {height:,} in {plural(len(own), 'file')}"
 
 
 def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tuple[str, str, str]) -> str:
     """Say how a mean differs from its repeats, or a standard deviation; empty where neither does."""
     valid = [value for value in map(number, repeats) if value is not None]
-    for name, value, computed in zip(names, (number(stated), number(spread)), (fmean, pstdev), strict=False):
-        if valid and value is not None and not isclose(value, right := computed(valid), abs_tol=_CLOSE):
-            return f"{name} is {value:g}, and {names[2]} give {right:.4g}"
+    computed = (fmean(valid), pstdev(valid)) if valid else ()
+    for name, value, expected in zip(names, (number(stated), number(spread)), computed, strict=False):
+        if value is not None and not isclose(value, expected, abs_tol=_CLOSE):
+            return f"{name} is {value:g}, and {names[2]} give {expected:.4g}"
     return ""
 
 

@@ -55,7 +55,7 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
 
     def summary(self) -> list[str]:
         """Say what was looked at, and name the worst findings."""
-        counts = ", ".join(plural(n, severity) for severity, n in self.counts.items() if n) or "nothing found"
+        counts = ", ".join(plural(n, severity) for severity, n in self.counts.items() if n) or "nothing contradictions"
         findings = [f"{finding.severity.value}: {finding.message}" for finding in self.findings]
         return [
             f"{self.source}: {counts}; looked at {plural(self.texts, 'text')} and {plural(self.ratings, 'rating')}",
@@ -205,15 +205,15 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
     if hub_layout.is_one(data):
         for place, benchmark in enumerate(auditable or benchmarks.asked_family(name)):
             title, material = read_layout(data, benchmark)
-            found = () if place else self_stated.faults(data, (), Counter())
-            yield title, material._replace(contradictions=tuple(found))
+            contradictions = () if place else self_stated.faults(data, (), Counter())
+            yield title, material._replace(contradictions=tuple(contradictions))
         return
     if not auditable:
         raise UsageError(
             f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"
         )
-    found = self_stated.faults(data, auditable, Counter())
+    contradictions = self_stated.faults(data, auditable, Counter())
     for benchmark in auditable:
         assert benchmark.material is not None
-        yield benchmark.name, benchmark.material(data)._replace(contradictions=tuple(found))
-        found = []
+        yield benchmark.name, benchmark.material(data)._replace(contradictions=tuple(contradictions))
+        contradictions = []

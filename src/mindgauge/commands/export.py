@@ -415,8 +415,8 @@ def _hub(
     from mindgauge.reports.export import hub
 
     replied = [b for b in benchmarks if store.count_replies(b.name)]
-    along = {b.recognised_by.name for b in replied if b.recognised_by is not None}
-    replied += [b for b in benchmarks if b.closed and b.name not in along and store.count_ratings(b.name)]
+    labelling = {b.recognised_by.name for b in replied if b.recognised_by is not None}
+    replied += [b for b in benchmarks if b.closed and b.name not in labelling and store.count_ratings(b.name)]
     if not replied:
         raise UsageError(
             f"{store.folder}: the hub layout is about replies and labels, and there are none yet "
@@ -425,7 +425,7 @@ def _hub(
     scores = score(store.folder)
     written_files: list[Written] = []
     notes = [
-        f"{b.name}: its labels are in the folder of the replies" if b.name in along
+        f"{b.name}: its labels are in the folder of the replies" if b.name in labelling
         else f"{b.name}: no replies and no labels, so nothing for the hub layout"
         for b in benchmarks if b not in replied
     ]  # fmt: skip

@@ -107,7 +107,7 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder, checked = Path(data), Counter[str]()
-    faults = self_stated.held(folder, benchmarks.asked_family(name), checked, anyway=anyway)
+    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, anyway=anyway)
     hub = HubLayout(folder) if hub_layout.is_one(folder) else None
     members, notes = _released(name, folder, mapping or {}, hub)
     notes = [*faults, *notes]

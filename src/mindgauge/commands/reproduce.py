@@ -83,7 +83,7 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, 
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     checked = Counter[str]()
-    faults = self_stated.held(Path(data), members, checked, anyway=anyway)
+    faults = self_stated.check(Path(data), members, checked, anyway=anyway)
     cells: list[CellComparison] = []
     from_files = 0
     for benchmark in members:

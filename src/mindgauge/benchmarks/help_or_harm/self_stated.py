@@ -63,8 +63,8 @@ def _fault(row: dict[str, Any], single: list[dict[str, Any]], checked: Counter[s
     fault = of_mean(row.get("evaluation"), row.get("evaluation_std"), repeats, _NAMES)
     if fault or not single or evals is None:
         return fault
-    given = sorted(score for other in single if (score := released.score(other.get("evaluation"))) is not None)
-    kept = sorted(score for value in repeats if (score := released.score(value)) is not None)
-    # A file of single evaluations may be missing here: what is kept is then more than what is given.
-    missing = [score for score in set(given) if given.count(score) > kept.count(score)]
+    single_scores = sorted(score for other in single if (score := released.score(other.get("evaluation"))) is not None)
+    merged_scores = sorted(score for value in repeats if (score := released.score(value)) is not None)
+    # A file of single evaluations may be missing here: what is kept is then more than what is single_scores.
+    missing = [score for score in set(single_scores) if single_scores.count(score) > merged_scores.count(score)]
     return "evals are not those of the files of single evaluations" if missing else ""

@@ -118,13 +118,14 @@ def need(folder: Path, expected: str = "") -> None:
     """
     if folder.is_dir() or is_zip(folder):
         return
-    problem = "a file, and a folder or a zip is needed" if folder.exists() else "no such folder"
+    kind = "no zip that can be opened" if folder.suffix.lower() == ".zip" else "a file, and a folder or a zip is needed"
+    problem = kind if folder.exists() else "no such folder"
     raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
 
 
 def is_zip(path: Path) -> bool:
     """Whether a path names a zip that is there, which is then read as the folder it was made of."""
-    return path.suffix.lower() == ".zip" and path.is_file()
+    return path.suffix.lower() == ".zip" and path.is_file() and zipfile.is_zipfile(path)
 
 
 def below(folder: Path) -> Folder:

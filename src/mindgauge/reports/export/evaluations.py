@@ -247,11 +247,12 @@ def _mean_row(book: Book, repeats: list[Pair], runs: int) -> Row:
 
 def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | None], tag: str = "merged") -> Row:
     """Write the mean of the judgements of one response, under the id that its release gave it, if any did."""
-    kept = rating.provenance.get(MERGED_ID if tag == "merged" else EVALUATION)
+    ident_of_release = rating.provenance.get(MERGED_ID if tag == "merged" else EVALUATION)
     ordered = book.criterion(rating.criterion).scale is Scale.ORDINAL
     valid = tuple(score for score in scores if score is not None) if ordered else ()
     row: Row = {
-        "evaluation_id": kept or ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
+        "evaluation_id": ident_of_release
+        or ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
         "response_id": placed.response_id,
         "example_id": placed.example_id,
         **book.models(placed, rating.rater, raw_rater(rating)),

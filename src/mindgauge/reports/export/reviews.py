@@ -117,7 +117,7 @@ def review_rows(
             key = placed.response_id, criterion.name
             runs, mean = own.scores.get(key), means.get(key)
             extra: dict[str, Any] = {}
-            kept = (
+            evaluation = (
                 {EVALUATION: facts[EVALUATION]} if EVALUATION in facts and facts["criterion"] == criterion.name else {}
             )
             if facts and facts["criterion"] == criterion.name:
@@ -129,7 +129,7 @@ def review_rows(
             blank = msgspec.structs.replace(
                 stated(placed, name, rater),
                 criterion=criterion.name,
-                provenance={"model_raw": facts.get("model_raw") or own.raw, **kept},
+                provenance={"model_raw": facts.get("model_raw") or own.raw, **evaluation},
             )
             runs = [*(runs or ()), *[None] * own.runs][: max(own.runs, len(runs or ()))]
             others = {p.response_id: p for p in (*rivals.get(placed.example_id, ()), placed)}
