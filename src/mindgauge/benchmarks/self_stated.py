@@ -1,4 +1,4 @@
-"""What a release says of itself, held against its files: digests, numbers of rows, and means beside their own repeats.
+"""What a release says of itself, compared with its files: digests, numbers of rows, and means beside their own repeats.
 
 A file that is listed and not here is no fault, since a part of a release is read, too. Whoever wrote a list, its form is
 seen from its keys: a digest or a number beside a file's name.
@@ -10,7 +10,6 @@ import hashlib
 import re
 from fnmatch import fnmatchcase
 from math import isclose
-from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +22,15 @@ from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks.benchmark import Benchmark
-    from mindgauge.records.files.folder import File
 
 Fault = tuple[str, str]
 """A file, and what is wrong with it."""
-_LISTS = {"checksums/sha256_manifest.json", "metadata/export_summary.json", "metadata/provenance.json"}
+_LISTS = ("checksums/sha256_manifest.json", "metadata/export_summary.json", "metadata/provenance.json")
+_CARD = "README.md"
 _NAMES, _ROWS = ("path", "file", "name"), ("rows", "num_rows", "row_count", "n")
 _SHA = re.compile(r"[0-9a-f]{64}")
 _OWN_TABLE = re.compile(r"^\| `(\w+)` \| ([\d,]+) \|", re.MULTILINE)
@@ -47,98 +46,114 @@ def check(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, an
     Raises:
         MindgaugeError: it does so, and is not to be read `anyway`.
     """
-    contradictions = faults(data, members, checked)
-    if contradictions and not anyway:
+    lines = faults(data, members, checked)
+    if lines and not anyway:
         compared = ", ".join(f"{count:,} {what}" for what, count in checked.items()) or "nothing else"
-        more = f"; and {len(contradictions) - _SHOWN} more files" if len(contradictions) > _SHOWN else ""
+        more = f"; and {plural(len(lines) - _SHOWN, 'more file')}" if len(lines) > _SHOWN else ""
         raise MindgaugeError(
-            f"{data}: the files contradict what the release says of them: {'; '.join(contradictions[:_SHOWN])}{more}. Get the release "
+            f"{data}: the files contradict what the release says of them: {'; '.join(lines[:_SHOWN])}{more}. Get the release "
             f"again, or go on with --anyway. Compared: {compared}"
         )
-    return contradictions
+    return lines
 
 
 def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> list[str]:
     """Return where a release contradicts itself, a line for each file; count in `checked` what was compared."""
     if not data.is_dir() and not folder.is_zip(data):
         return []
-    files = {file.place.as_posix(): file for file in folder.below(data).all}
     by_file: dict[str, list[str]] = {}
-    for file, fault in _found(data, files, members, checked):
+    for file, fault in (*_Listings(data, checked).faults(), *_among_tables(data, members, checked)):
         by_file.setdefault(file, []).append(fault)
-    # Where files are named themselves, a card's sums say no more.
-    if any(PurePosixPath(file).name != "README.md" for file in by_file):
-        by_file = {file: lines for file, lines in by_file.items() if PurePosixPath(file).name != "README.md"}
+    tables_alone = {file: lines for file, lines in by_file.items() if not file.endswith(_CARD)}
     return [
         f"{file}: {lines[0]}" + (f" (and {len(lines) - 1} more in this file)" if len(lines) > 1 else "")
-        for file, lines in by_file.items()
+        for file, lines in (tables_alone or by_file).items()  # where files are named, a card's sums say no more
     ]
 
 
-def _found(data: Path, files: dict[str, File], members: Iterable[Benchmark], checked: Counter[str]) -> Iterator[Fault]:
-    heights: dict[str, int | None] = {}
-    named: set[str] = set()
-    for place, file in files.items():
-        listing = next((name for name in _LISTS if f"/{place}".endswith(f"/{name}")), "")
-        if listing:
+class _Listings:
+    """A folder's files, and what its lists and cards say of them."""
+
+    def __init__(self, data: Path, checked: Counter[str]) -> None:
+        self._files = {file.place.as_posix(): file for file in folder.below(data).all}
+        self._listed: set[str] = set()
+        self._heights: dict[str, int | None] = {}
+        self._checked = checked
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield the files that their lists contradict, and then the cards."""
+        for place, file in self._files.items():
+            listing = next((name for name in _LISTS if f"/{place}".endswith(f"/{name}")), "")
             try:
-                stated = [*_facts(bounds.json_value(file.read_text()))]
+                facts = [*_facts(bounds.json_value(file.read_text()))] if listing else []
             except (OSError, ValueError) as error:
                 yield place, f"cannot be read ({error})"
                 continue
-            root = place.removesuffix(listing)
-            named |= {root + name for name, _ in stated}
-            yield from _listed(root, listing, stated, files, heights, checked)
-    for place, file in files.items():
-        if file.name == "README.md":
-            yield from _carded(place, file.read_text(errors="replace"), files, named - {*files}, heights, checked)
-    readers = dict.fromkeys(member.self_stated for member in members if member.self_stated is not None)
-    try:
-        layout = HubLayout(data) if is_one(data) else None
-        for pairs in (
-            (_scores(layout, checked),) if layout is not None else [faults_of(data, checked) for faults_of in readers]
-        ):
-            yield from pairs
-    except MissingDataError:  # nothing of theirs is here, which whoever reads it says
-        return
-    except DataError as error:
-        name, _, problem = str(error).partition(": ")
-        yield name.removeprefix(f"{data}/"), problem or name
+            for name, stated in facts:
+                yield from self._of_list(place.removesuffix(listing) + name, listing, stated)
+        for place, file in self._files.items():
+            if file.name == _CARD:
+                yield from self._of_card(place, file.read_text(errors="replace"))
 
-
-def _listed(
-    root: str,
-    listing: str,
-    stated: Iterable[tuple[str, dict[str, Any]]],
-    files: dict[str, File],
-    heights: dict[str, int | None],
-    checked: Counter[str],
-) -> Iterator[Fault]:
-    for name, facts in stated:
-        file = files.get(root + name)
-        if file is None:
-            continue
-        if isinstance(digest := facts.get("sha256"), str):
-            checked["digests"] += 1
-            content = folder.content(file)
+    def _of_list(self, name: str, listing: str, stated: dict[str, Any]) -> Iterator[Fault]:
+        self._listed.add(name)
+        if name not in self._files:
+            return
+        if isinstance(digest := stated.get("sha256"), str):
+            self._checked["digests"] += 1
+            content, size = folder.content(self._files[name]), stated.get("size")
             if hashlib.sha256(content).hexdigest() != digest:
-                size = facts.get("size")
                 sizes = (
                     f"; {len(content):,} bytes where {size:,} are listed"
                     if isinstance(size, int) and size != len(content)
                     else ""
                 )
-                yield root + name, f"changed since {listing} was written (another SHA-256{sizes})"
-        rows = next((facts[key] for key in _ROWS if type(facts.get(key)) is int), None)
+                yield name, f"changed since {listing} was written (another SHA-256{sizes})"
+        rows = next((stated[key] for key in _ROWS if type(stated.get(key)) is int), None)
         if rows is not None:
-            checked["numbers of rows"] += 1
-            height = _height(root + name, file, heights)
-            if height != rows:
-                yield root + name, f"{_said(height)}, and {listing} says {rows:,}"
+            self._checked["numbers of rows"] += 1
+            if (height := self._height(name)) != rows:
+                lines = "cut off or damaged" if height is None else f"{height:,} rows"
+                yield name, f"{lines}, and {listing} says {rows:,}"
 
+    def _height(self, name: str) -> int | None:
+        """Return how many rows a table has; None where it cannot be read."""
+        if name not in self._heights:
+            try:
+                self._heights[name] = sum(1 for _ in tables.open_table(self._files[name]).cells())
+            except DataError:
+                self._heights[name] = None
+        return self._heights[name]
 
-def _said(height: int | None) -> str:
-    return "cut off or damaged, no table that can be read" if height is None else f"{height:,} rows"
+    def _of_card(self, place: str, card: str) -> Iterator[Fault]:
+        """Compare the numbers that a card has for its configs and their splits, in its header or in a table of ours.
+
+        A config of which a listed file is not here is passed over.
+        """
+        root, paths, sizes = place.removesuffix(_CARD), {}, {}
+        config = split = ""
+        for key, value in _OF_CARD.findall(card.partition("\n---\n")[0]):
+            if key == "config_name":
+                config = value.strip()
+            elif key in {"split", "name"}:
+                split = value.strip()
+            elif key == "path":
+                paths[config, split, value.strip()] = root + value.strip()
+            elif value.strip().isdigit():
+                sizes[config, split] = int(value)
+        sizes |= {(config, ""): int(count.replace(",", "")) for config, count in _OWN_TABLE.findall(card)}
+        for (config, split), rows in sizes.items():
+            globs = [glob for key, glob in paths.items() if key[0] == config and split in {"", key[1]}]
+            names = [n for n in self._listed | {*self._files} if any(fnmatchcase(n, glob) for glob in globs)]
+            if names and self._files.keys() >= {*names}:
+                self._checked["numbers of rows"] += 1
+                height = sum(self._height(name) or 0 for name in names)
+                if height != rows:
+                    title = f"{config} ({split})" if split else config
+                    yield (
+                        place,
+                        f"{title} has {rows:,} rows by this card, and {height:,} in {plural(len(names), 'file')}",
+                    )
 
 
 def _facts(node: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -157,59 +172,19 @@ def _facts(node: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         yield key, {"rows": node}
 
 
-def _height(place: str, file: File, heights: dict[str, int | None]) -> int | None:
-    """Return how many rows a table has; None where it cannot be read."""
-    if place not in heights:
-        try:
-            heights[place] = sum(1 for _ in tables.open_table(file).cells())
-        except DataError:
-            heights[place] = None
-    return heights[place]
-
-
-def _carded(
-    place: str,
-    card: str,
-    files: dict[str, File],
-    absent: Collection[str],
-    heights: dict[str, int | None],
-    checked: Counter[str],
-) -> Iterator[Fault]:
-    """Compare the numbers that a card has for its configs and their splits, in its header or in a table of ours.
-
-    A config of which some listed file is `absent` is not compared.
-    """
-    root = place.removesuffix("README.md")
-    paths: dict[tuple[str, str], list[str]] = {}
-    sizes: dict[tuple[str, str], int] = {}
-    config = split = ""
-    for key, value in _OF_CARD.findall(card.partition("\n---\n")[0]):
-        if key == "config_name":
-            config = value.strip()
-        elif key in {"split", "name"}:
-            split = value.strip()
-        elif key == "path":
-            paths.setdefault((config, split), []).append(value.strip())
-        elif value.strip().isdigit():
-            sizes[config, split] = int(value)
-    totals = {config: int(count.replace(",", "")) for config, count in _OWN_TABLE.findall(card)}
-    for (config, split), rows in (*sizes.items(), *(((name, ""), rows) for name, rows in totals.items())):
-        globs = [
-            glob
-            for key, own in paths.items()
-            if key == (config, split) or (not split and key[0] == config)
-            for glob in own
-        ]
-        own, lacking = (
-            [name for name in names if any(fnmatchcase(name, root + glob) for glob in globs)]
-            for names in (files, absent)
-        )
-        if own and not lacking:
-            checked["numbers of rows"] += 1
-            height = sum(_height(name, files[name], heights) or 0 for name in own)
-            if height != rows:
-                name = f"{config} ({split})" if split else config
-                yield place, f"{name} has {rows:,} rows by this card, and {height:,} in {plural(len(own), 'file')}"
+def _among_tables(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> Iterator[Fault]:
+    """Yield where tables contradict themselves or each other."""
+    try:
+        if is_one(data):
+            yield from _scores(HubLayout(data), checked)
+            return
+        for faults_of in dict.fromkeys(member.self_stated for member in members):
+            yield from faults_of(data, checked) if faults_of is not None else ()
+    except MissingDataError:  # nothing of theirs is here, which whoever reads it says
+        return
+    except DataError as error:
+        name, _, problem = str(error).partition(": ")
+        yield name.removeprefix(f"{data}/"), problem or name
 
 
 def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tuple[str, str, str]) -> str:
@@ -225,26 +200,26 @@ def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tu
 def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
     """Compare means with the repeats beside them, and these with the single judgements."""
     single: dict[tuple[str, ...], list[float]] = {}
+    subject = ("evaluator_model", "evaluator_model_raw", "response_id", "criterion")
     for row in layout.rows(TableKind.RAW):
-        scores = single.setdefault(_subject(row), [])
+        scores = single.setdefault(tuple(map(row.text, subject)), [])
         if (score := number(row.cells.get("score"))) is not None:
             scores.append(score)
-    names = ("score", "score_std", "score_runs")
     for kind in (TableKind.MERGED, TableKind.REVIEW):
         for row in layout.rows(kind):
-            runs = row.json("score_runs")
-            if not isinstance(runs, list):
+            if not isinstance(runs := row.json("score_runs"), list):
                 continue
             checked["means"] += 1
             valid = sorted(score for score in map(number, runs) if score is not None)
-            stated = row.whole("n_valid")
-            if fault := of_mean(row.cells.get("score"), row.cells.get("score_std"), runs, names):
+            count, cells = row.whole("n_valid"), row.cells
+            fault = of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs"))
+            if not fault and count is not None and count != len(valid):
+                fault = f"n_valid is {count}, and score_runs has {len(valid)} scores"
+            if (
+                not fault
+                and kind is TableKind.MERGED
+                and valid != sorted(single.get(tuple(map(row.text, subject)), valid))
+            ):
+                fault = "score_runs are not the single scores in llm_raw"
+            if fault:
                 yield row.file, f"row {row.number}: {fault}"
-            elif stated is not None and stated != len(valid):
-                yield row.file, f"row {row.number}: n_valid is {stated}, and score_runs has {len(valid)} scores"
-            elif kind is TableKind.MERGED and valid != sorted(single.get(_subject(row), valid)):
-                yield row.file, f"row {row.number}: score_runs are not the single scores in llm_raw"
-
-
-def _subject(row: Any) -> tuple[str, ...]:
-    return row.text("evaluator_model", "evaluator_model_raw"), row.text("response_id"), row.text("criterion")

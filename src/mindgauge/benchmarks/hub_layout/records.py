@@ -306,19 +306,10 @@ class LayoutReader:
                 continue
             count += 1
             for run, score in enumerate(runs):
-                alone = row._replace(
-                    cells={k: v for k, v in row.cells.items() if k not in {"score", EVALUATION}}
-                    | ({} if score is None else {"score": score})
-                )
-                self._rate(
-                    alone,
-                    reply,
-                    self._judge(row),
-                    RaterKind.MODEL,
-                    run,
-                    {"model_raw": row.text("evaluator_model_raw") or self._judge(row)},
-                    "",
-                )
+                cells = {k: v for k, v in row.cells.items() if k not in {"score", EVALUATION}}
+                alone = row._replace(cells=cells if score is None else {**cells, "score": score})
+                facts = {"model_raw": row.text("evaluator_model_raw") or self._judge(row)}
+                self._rate(alone, reply, self._judge(row), RaterKind.MODEL, run, facts, "")
         for rating in sorted(self._ratings.values(), key=lambda rating: rating.run) if idents else ():
             if ident := idents.pop((rating.subject, rating.criterion, rating.rater), ""):
                 rating.provenance[MERGED_ID] = ident
@@ -335,9 +326,7 @@ class LayoutReader:
         facts: dict[str, Any],
         instrument: str,
     ) -> None:
-        criterion = (
-            self._criteria.get(row.text("criterion")) if row.text("criterion") else next(iter(self._criteria.values()))
-        )
+        criterion = self._criteria.get(row.text("criterion") or next(iter(self._criteria)))
         if criterion is None:
             self._strangers[row.file] += 1
             return
@@ -365,11 +354,8 @@ class LayoutReader:
             return reply.status  # a score of a refusal says nothing about the model
         if value is not None:
             return Status.OK
-        return (
-            _STATUS.get(row.text("score_status"), Status.UNPARSABLE)
-            if row.text("score_status") != "ok"
-            else Status.UNPARSABLE
-        )
+        stated = row.text("score_status")
+        return Status.UNPARSABLE if stated == "ok" else _STATUS.get(stated, Status.UNPARSABLE)
 
     def _keep(self, row: LayoutRow, rating: Rating) -> None:
         key = (rating.subject, rating.criterion, rating.rater, rating.run)
