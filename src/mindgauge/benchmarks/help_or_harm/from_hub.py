@@ -73,11 +73,8 @@ class _Translation:
             words = sample.messages[-1].content or example
             self.facts[example] = {"inputs": [words], "dataset_id": sample.tags.get("source")}
         self.split = {example: split for split, own in self.examples.items() for example in own}
-        self.labels = {
-            str(reply.provenance[EXAMPLE]): reply.provenance[LABEL]
-            for reply in replied.replies
-            if LABEL in reply.provenance
-        }
+        origins = [reply.provenance for reply in replied.replies if LABEL in reply.provenance]
+        self.labels = {str(origin[EXAMPLE]): origin[LABEL] for origin in origins}
         self.labelled = {*self.labels} if layout.exported() else {*reader.items.by_id}
         """Those whose label is their own: in an export of ours, it stands with a response."""
         for example, sample in reader.items.by_id.items():
@@ -147,14 +144,10 @@ class _Translation:
             if rating.rater_kind is RaterKind.PERSON:
                 reply = replies[rating.subject]
                 example = str(reply.provenance[EXAMPLE])
-                people.setdefault(rating.rater, {})[example] = {
-                    **self._row(example, reply),
-                    "evaluation": _evaluation(rating),
-                }
+                item = self._row(example, reply)
+                people.setdefault(rating.rater, {})[example] = {**item, "evaluation": _evaluation(rating)}
         drawn = drawn or sorted({example for rows in people.values() for example in rows}, key=order.__getitem__)
-        blank = {
-            example: {**self.facts[example], "label": self.labels.get(example), "evaluation": None} for example in drawn
-        }
+        blank = {e: {**self.facts[e], "label": self.labels.get(e), "evaluation": None} for e in drawn}
         for kind, tables in (("lowest", sets), ("human_scores", people)):
             for rater, rows in tables.items():
                 name = _FIRST_JUDGES.get(rater, rater) if kind == "lowest" else rater

@@ -317,15 +317,8 @@ class LayoutReader:
             self._notes.append(f"{plural(count, 'response')} of which only a judge's merged scores are here; its runs are read from score_runs")  # fmt: skip
 
     def _rate(
-        self,
-        row: LayoutRow,
-        reply: Reply,
-        rater: str,
-        kind: RaterKind,
-        run: int,
-        facts: dict[str, Any],
-        instrument: str,
-    ) -> None:
+        self, row: LayoutRow, reply: Reply, rater: str, kind: RaterKind, run: int, facts: dict[str, Any], instrument: str,
+    ) -> None:  # fmt: skip
         criterion = self._criteria.get(row.text("criterion") or next(iter(self._criteria)))
         if criterion is None:
             self._strangers[row.file] += 1

@@ -151,11 +151,8 @@ def write(
     if scores is not None:
         figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
         results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
-    pages = (
-        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, facts_of_run)
-        if results and dataset
-        else 0
-    )
+    files = {model: contents.files[model] for model in models}
+    pages = _pages(folder, results, files, dataset, facts_of_run) if results and dataset else 0
     facts = CardFacts(
         loaded=facts_of_run.loaded, languages=sorted(spoken) or benchmark.card.languages, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
@@ -229,23 +226,9 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         if merged.is_empty():
             continue
         stem = f"{name}/{split}/{contents.files[model]}.parquet"
-        yield (
-            TableMetadata.of(
-                f"evaluations/llm_raw/{stem}",
-                f"llm_raw_evaluations_{config}",
-                split,
-                "evaluation_id",
-                raw,
-                joins.told(),
-            ),
-            raw,
-        )
-        yield (
-            TableMetadata.of(
-                f"evaluations/llm_merged/{stem}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
-            ),
-            merged,
-        )
+        for table, rows, joined in (("llm_raw", raw, joins.told()), ("llm_merged", merged, None)):
+            part = f"{table}_evaluations_{config}"
+            yield TableMetadata.of(f"evaluations/{table}/{stem}", part, split, "evaluation_id", rows, joined), rows
 
 
 def _others(contents: Contents) -> Iterator[Table]:
