@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     verdicts and people's on all replies. Their row is empty, since the caller knows it."""
     rank_places: Callable[[Benchmark, Path, Sequence[RatedAnswer]], Iterable[RankPlace]] | None = None
     """Says where the models of a run of its family come in the paper's table of ranks, by the released files and the run's ratings."""
+    self_stated: Callable[[Path, Counter[str]], Iterable[tuple[str, str]]] | None = None
+    """Yields the files that contradict what the release says of them, and how; counts what was compared."""
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()

@@ -131,6 +131,8 @@ class Material(NamedTuple):
     options: dict[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
     unsafe: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    contradictions: tuple[str, ...] = ()
+    """Where the release contradicts what it says of itself, a line for each file."""
 
 
 class DeclaredScales(NamedTuple):

@@ -22,6 +22,9 @@ def load(
     ] = [],  # noqa: B006
     shape: options.Shape = {},  # noqa: B006 - stands for several options
     out: options.Out = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on where the files contradict what their release says of them.")
+    ] = False,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -32,7 +35,14 @@ def load(
     layout = options.layout(shape)
     with render.working("Loading"):
         result = function(
-            name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
+            name,
+            data=data,
+            mapping=mapping,
+            ratings=ratings,
+            layout=layout,
+            out=out,
+            anyway=anyway,
+            command=render.command(),
         )
     if json:
         render.as_json(result)

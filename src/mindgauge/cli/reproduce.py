@@ -27,6 +27,9 @@ def reproduce(
             help="A run, whose rows are added below the published ones: comparable, comparable but for what, or not and why."
         ),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on where the files contradict what their release says of them.")
+    ] = False,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -34,7 +37,7 @@ def reproduce(
     from mindgauge.commands.reproduce import reproduce as function
 
     with render.working("Recomputing"):
-        result = function(name, data=data, beside=beside)
+        result = function(name, data=data, beside=beside, anyway=anyway)
     if json:
         render.as_json(result)
     else:
@@ -49,6 +52,8 @@ def reproduce(
 def _show(result: "Reproduction", *, full: bool) -> None:
     """Print how many published numbers the files give again, and the numbers: those that differ first."""
     answer.first(*map(ended, result.summary()[: 2 + len(result.notes)]))
+    answer.first(*map(ended, result.summary()[:2]))
+    render.notes(result.faults, full=full)
     cells = result.cells if full else sorted(result.cells, key=lambda cell: _GRAVEST_FIRST.get(cell.verdict, 1))
     listed = cells if full else cells[: answer.ROWS]
     rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.analysis.audit.reading.hub_tables import read_layout
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.benchmarks import hub_layout, own_folder
+from mindgauge.benchmarks import hub_layout, own_folder, self_stated
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import folder, mapping
@@ -54,7 +55,7 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
 
     def summary(self) -> list[str]:
         """Say what was looked at, and name the worst findings."""
-        counts = ", ".join(plural(n, severity) for severity, n in self.counts.items() if n) or "nothing found"
+        counts = ", ".join(plural(n, severity) for severity, n in self.counts.items() if n) or "nothing contradictions"
         findings = [f"{finding.severity.value}: {finding.message}" for finding in self.findings]
         return [
             f"{self.source}: {counts}; looked at {plural(self.texts, 'text')} and {plural(self.ratings, 'rating')}",
@@ -135,7 +136,8 @@ def _materials(
         if (path / "run.sqlite").is_file():
             yield from known_forms.read_run(path)
         elif hub_layout.is_one(path):
-            yield read_layout(path)
+            title, material = read_layout(path)
+            yield title, material._replace(contradictions=tuple(self_stated.faults(path, (), Counter())))
     notes: list[str] = []
     ratings = {
         path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, column_map, notes))
@@ -201,12 +203,17 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
     if hub_layout.is_one(data):
-        yield from (read_layout(data, benchmark) for benchmark in auditable or benchmarks.asked_family(name))
+        for place, benchmark in enumerate(auditable or benchmarks.asked_family(name)):
+            title, material = read_layout(data, benchmark)
+            contradictions = () if place else self_stated.faults(data, (), Counter())
+            yield title, material._replace(contradictions=tuple(contradictions))
         return
     if not auditable:
         raise UsageError(
             f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"
         )
+    contradictions = self_stated.faults(data, auditable, Counter())
     for benchmark in auditable:
         assert benchmark.material is not None
-        yield benchmark.name, benchmark.material(data)
+        yield benchmark.name, benchmark.material(data)._replace(contradictions=tuple(contradictions))
+        contradictions = []

@@ -410,20 +410,25 @@ def _hub(
     *,
     show_texts: bool,
 ) -> tuple[list[Written], list[str]]:
-    """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
+    """Write every benchmark that has replies, or labels that no other's folder has: one as the folder itself, several each in its own."""
     from mindgauge.analysis.score import score
     from mindgauge.reports.export import hub
 
     replied = [b for b in benchmarks if store.count_replies(b.name)]
+    labelling = {b.recognised_by.name for b in replied if b.recognised_by is not None}
+    replied += [b for b in benchmarks if b.closed and b.name not in labelling and store.count_ratings(b.name)]
     if not replied:
-        reason = "closed questions have none" if all(b.closed for b in benchmarks) else "there are none yet"
         raise UsageError(
-            f"{store.folder}: the hub layout is about replies, and {reason} ({', '.join(b.name for b in benchmarks)}); "
-            "use --to csv or --to parquet"
+            f"{store.folder}: the hub layout is about replies and labels, and there are none yet "
+            f"({', '.join(b.name for b in benchmarks)}); use --to csv or --to parquet"
         )
     scores = score(store.folder)
     written_files: list[Written] = []
-    notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in benchmarks if b not in replied]
+    notes = [
+        f"{b.name}: its labels are in the folder of the replies" if b.name in labelling
+        else f"{b.name}: no replies and no labels, so nothing for the hub layout"
+        for b in benchmarks if b not in replied
+    ]  # fmt: skip
     for benchmark in replied:
         name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
         if held := store.count_held(benchmark.name):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import hub_layout, own_ratings
+from mindgauge.benchmarks import hub_layout, own_ratings, self_stated
 from mindgauge.benchmarks.hub_layout import entry_tests, records
 from mindgauge.benchmarks.hub_layout.reading import HubLayout
 from mindgauge.records import digest
@@ -53,6 +55,10 @@ class Loaded(Tabular, msgspec.Struct, frozen=True):
     ratings: dict[str, int]
     notes: list[str]
     counts: list[LoadedCount]
+    faults: list[str] = []
+    """Where the release contradicts what it says of itself; none, unless `anyway`."""
+    checked: dict[str, int] = {}
+    """How much of what it says of itself was compared."""
 
     def summary(self) -> list[str]:
         """Say how much was loaded, by whom it was rated, and what was odd."""
@@ -79,6 +85,7 @@ def load(
     ratings: str | Path | Sequence[str | Path] = (),
     layout: RatingLayout = NOTHING_SAID,
     out: str | Path | None = None,
+    anyway: bool = False,
     command: str = "",
 ) -> Loaded:
     """Load what a benchmark's authors released into a run. The same call again finds the same run and adds nothing.
@@ -91,15 +98,19 @@ def load(
         ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
         layout: how ratings stand in these, where that is not seen from them.
         out: the run directory; if not given, one that follows from the benchmark and the files.
+        anyway: whether a release is loaded that contradicts what it says of itself; the notes say where.
         command: what the user typed, for the manifest.
 
     Raises:
+        MindgaugeError: the release contradicts what it says of itself.
         UsageError: nothing of this benchmark can be loaded, or `out` holds a run of other data.
         DataError: nothing usable is there, or a file is broken.
     """
-    folder = Path(data)
+    folder, checked = Path(data), Counter[str]()
+    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, anyway=anyway)
     hub = HubLayout(folder) if hub_layout.is_one(folder) else None
     members, notes = _released(name, folder, mapping or {}, hub)
+    notes = [*faults, *notes]
     sources = hub.digests() if hub is not None else _sources(folder, [released for _, released in members])
     rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
     if rating_files:
@@ -143,6 +154,8 @@ def load(
         ratings=by_rater,
         notes=notes,
         counts=counts,
+        faults=faults,
+        checked=dict(checked),
     )
 
 
@@ -151,6 +164,7 @@ def _released(
 ) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
     members = benchmarks.asked_family(name)
+    inside = rf"(?<![\w./-]){re.escape(str(data))}(?=[/:])"
     if mapping and layout is not None:
         raise UsageError(f"{data}: its columns are those of the Hugging Face layout, so --map has no use here")
     if mapping and not any(benchmark.load_mapped for benchmark in members):
@@ -166,7 +180,7 @@ def _released(
             released = _read(benchmark, data, mapping, layout)
         except DataError as error:
             problems.append(error)
-            notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
+            notes[f"{benchmark.name}: not loaded ({re.sub(inside, 'data', str(error))})"] = None
             continue
         available.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)
@@ -202,6 +216,8 @@ def _sources(data: Path, releases: Sequence[Released]) -> dict[str, str]:
     names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
     root = data.resolve()
     lying: dict[str, Readable] = {root.as_posix(): data} if data.is_file() else {}
+    if files.is_zip(data):
+        lying = {(root / file.place).as_posix(): file for file in files.below(data).packed}
     if data.is_dir():
         lying = {(root / file.place).as_posix(): file for file in files.below(data).packed}
         lying |= {(root / path.relative_to(data)).as_posix(): path for path in files.walk(data)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.beside_published import new_rows, rank_places
 from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
+from mindgauge.benchmarks import self_stated
 from mindgauge.benchmarks.released import RankPlace
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
@@ -32,6 +34,10 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     """Where its models come in the paper's table of ranks, or why no place can be given."""
     notes: list[str] = []
     """Which file of two was read, and whose a further one is."""
+    faults: list[str] = []
+    """Where the release contradicts what it says of itself; none, unless `anyway`."""
+    checked: dict[str, int] = {}
+    """How much of what it says of itself was compared."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -52,6 +58,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
             *first_of(differing, 6),
             *(row.told for row in self.beside),
             *(place.told for place in self.places),
+            *first_of(self.faults, 6),
         ]
 
     def _listed(self) -> list[CellComparison]:
@@ -62,15 +69,17 @@ def _written(value: float | str | None) -> str:
     return value if isinstance(value, str) else decimal(value, 4)
 
 
-def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) -> Reproduction:
+def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False) -> Reproduction:
     """Recompute a paper's tables from its released files, as far as they are there.
 
     Args:
         name: a benchmark or a family of them.
         data: a copy of the authors' released files, whole or in part.
         beside: a run, whose rows are added below the published ones: comparable, comparable but for what, or not and why.
+        anyway: whether a release is computed from that contradicts what it says of itself.
 
     Raises:
+        MindgaugeError: the release contradicts what it says of itself.
         UsageError: the run is of another benchmark, or the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
@@ -80,6 +89,8 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
     members = [b for b in family if b.reproduce is not None and b.published is not None]
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
+    checked = Counter[str]()
+    faults = self_stated.check(Path(data), members, checked, anyway=anyway)
     cells: list[CellComparison] = []
     from_files = 0
     for benchmark in members:
@@ -93,4 +104,4 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
     rows = [] if beside is None else new_rows(Path(beside), family)
     places = [] if beside is None else rank_places(Path(beside), family, Path(data))
     notes = [line for benchmark in members if benchmark.files_read for line in benchmark.files_read(Path(data))]
-    return Reproduction(name, cells, counts(cells), from_files, rows, places, notes)
+    return Reproduction(name, cells, counts(cells), from_files, rows, places, notes, faults, dict(checked))

@@ -298,6 +298,11 @@ def selected_on_score() -> Plant:
     return Plant(material._replace(ratings=material.ratings.filter(~random)), material._replace(ratings=after), 120)
 
 
+def contradicts_itself() -> Plant:
+    material, line = usual(), "one.csv: 5 rows, and two.csv has 6"
+    return Plant(material, material._replace(contradictions=(line,)), 1, (line,))
+
+
 def reader_notes() -> Plant:
     material = usual()
     return Plant(material, material._replace(notes=("one.csv: a remark",)), 1, ("one.csv: a remark",))
@@ -310,7 +315,7 @@ PLANTS = {
         empty_replies_rated, cut_replies_rated, error_replies, hand_edits, refusals, verdicts_as_replies, form_differs,
         fields_by_system, model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling,
         judge_of_own_family, one_person, drift, missing_verdicts, missing_by_system, unequal_n, selected_on_score,
-        reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, judge_copied, copied_after, no_joint_events, unused_level,
+        contradicts_itself, reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, judge_copied, copied_after, no_joint_events, unused_level,
         repeats_as_units,
     )
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from statistics import pstdev
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -76,7 +77,7 @@ def merged(split: str, model: str) -> Rows:
     for row in raw(split, model):
         by_response.setdefault(row["response_id"], []).append(row)
     return [
-        {**rows[0], "score": sum(row["score"] for row in rows) / RUNS, "score_runs": [row["score"] for row in rows], "score_std": 0.5}
+        {**rows[0], "score": sum(row["score"] for row in rows) / RUNS, "score_runs": [row["score"] for row in rows], "score_std": pstdev([row["score"] for row in rows])}
         for rows in by_response.values()
     ]  # fmt: skip
 

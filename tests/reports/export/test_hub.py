@@ -159,12 +159,32 @@ def test_the_card_states_the_users_licence(run: Path, tmp_path: Path, licence: s
     assert all(line in card.splitlines() for line in lines)
 
 
-def test_unknown_formats_and_closed_benchmarks_are_refused_in_one_line(small: Copy, run: Path, tmp_path: Path) -> None:
+def test_unknown_formats_are_refused_in_one_line(run: Path) -> None:
     with pytest.raises(UsageError, match="did you mean parquet"):
         export(run, to="parket")
-    closed = load("help_or_harm/crisis_type", data=small.root, out=tmp_path / "closed").run
-    with pytest.raises(UsageError, match=r"closed questions have none .*--to csv"):
-        export(closed, to="hub", out=tmp_path / "out", licence=LICENCE)
+
+
+def test_a_run_of_labels_is_exported_loaded_and_exported_again_alike(
+    small: Copy, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    name = "help_or_harm/crisis_type"
+    tmp_path = tmp_path_factory.mktemp("labels")
+    closed = load(name, data=small.root, out=tmp_path / "closed")
+    export(closed.run, to="hub", out=tmp_path / "out", licence=LICENCE)
+    again = load(name, data=tmp_path / "out", out=tmp_path / "again")
+    assert again.ratings == closed.ratings
+    assert again.checked["digests"] == len([p for p in (tmp_path / "out").rglob("*") if p.is_file()]) - 1
+    export(again.run, to="hub", out=tmp_path / "second", licence=LICENCE)
+    first, second = (
+        {path.relative_to(tmp_path / place): path.read_bytes() for path in (tmp_path / place).rglob("*") if path.is_file()}
+        for place in ("out", "second")
+    )  # fmt: skip
+    assert first == second
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Replies of language models" not in card
+    assert 'language:\n- "en"\nconfigs' in card, "the released messages are in English alone"
+    summary = json.loads((tmp_path / "out" / "metadata" / "export_summary.json").read_text(encoding="utf-8"))
+    assert summary["ratings_left_out"] == {}
 
 
 def test_a_loaded_copy_keeps_rows_labels_sources_and_doubled_items(small: Copy, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.audit import coverage, dependence, ids, order, raters, replies, texts, values
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
 from mindgauge.analysis.audit.view import View
 from mindgauge.records.rounding import plural
 
@@ -28,9 +28,21 @@ def reader_notes(view: View) -> Iterator[CheckResult]:
         yield CheckResult(len(notes), f"{plural(len(notes), 'remark')} on reading the files", list(notes))
 
 
+@check(
+    "contradicts_itself",
+    Severity.ERROR,
+    "these are not the files that were released, or their means are not those of their values",
+)
+def contradicts_itself(view: View) -> Iterator[CheckResult]:
+    """Files that are not what the release says of them: digests, numbers of rows, means beside their own repeats."""
+    lines = view.material.contradictions
+    if lines:
+        yield CheckResult(len(lines), f"{plural(len(lines), 'file')} not as the release says", limited(lines))
+
+
 CHECKS: tuple[AuditCheck, ...] = (
     *ids.CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *values.CHECKS, *coverage.LABEL_CHECKS, *replies.CHECKS, *raters.CHECKS,
-    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, reader_notes,
+    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, contradicts_itself, reader_notes,
 )  # fmt: skip
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

@@ -129,7 +129,7 @@ def unequal_n(view: View) -> Iterator[CheckResult]:
     replies = view.keyed.filter(pl.col("kind").is_in(REPLIES), pl.col("system").is_not_null())
     replies = replies.select("system", "row", group=pl.lit("replies"), item="key")
     rated = only(view.ratings, pl.col("system").is_not_null()).select(
-        "system", "row", group=pl.when(pl.col("rater") == pl.col("system")).then(pl.lit("answers")).otherwise("ratings by " + pl.col("rater")), item=pl.coalesce("cluster", pl.format("row:{}", "row"))
+        "system", "row", group=pl.when((pl.col("rater") == pl.col("system")).all().over("rater")).then(pl.lit("answers")).otherwise("ratings by " + pl.col("rater")), item=pl.coalesce("cluster", pl.format("row:{}", "row"))
     )  # fmt: skip
     reported: set[str] = set()
     for (group,), own in pl.concat([replies, rated]).group_by("group", maintain_order=True):

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
+from mindgauge.benchmarks.help_or_harm.label_tables import MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
-from mindgauge.benchmarks.hub_layout.cells import number
+from mindgauge.benchmarks.hub_layout.cells import number, review_set
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
 from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 _SETS = {"validation": "sampled_dataset_merged_validation", "test": "sampled_dataset_test"}
 """What the sets are called: the authors' validation set alone is merged from two."""
-_FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout-17b-16e-instruct": "meta-llama"}
+_FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout": "meta-llama"}
 """How the authors' sets of lowest scores call a judge, where not by its name."""
 
 
@@ -72,11 +73,8 @@ class _Translation:
             words = sample.messages[-1].content or example
             self.facts[example] = {"inputs": [words], "dataset_id": sample.tags.get("source")}
         self.split = {example: split for split, own in self.examples.items() for example in own}
-        self.labels = {
-            str(reply.provenance[EXAMPLE]): reply.provenance[LABEL]
-            for reply in replied.replies
-            if LABEL in reply.provenance
-        }
+        origins = [reply.provenance for reply in replied.replies if LABEL in reply.provenance]
+        self.labels = {str(origin[EXAMPLE]): origin[LABEL] for origin in origins}
         self.labelled = {*self.labels} if layout.exported() else {*reader.items.by_id}
         """Those whose label is their own: in an export of ours, it stands with a response."""
         for example, sample in reader.items.by_id.items():
@@ -103,10 +101,10 @@ class _Translation:
         for reply in self.replies.values():
             example = str(reply.provenance[EXAMPLE])
             if not reply.provenance.get("selection") and self.split.get(example) in _SETS:
-                key = self.split[example], str(reply.provenance["model_raw"]), reply.run
+                key = self.split[example], _named(reply), reply.run
                 answers.setdefault(key, {})[example] = reply
         ratings = {(r.subject, r.rater, r.run): r for r in self.ratings if r.rater_kind is RaterKind.MODEL}
-        raw_names = {r.rater: str(r.provenance.get("model_raw") or r.rater) for r in ratings.values()}
+        raw_names = {r.rater: _known(str(r.provenance.get("model_raw") or r.rater), r.rater) for r in ratings.values()}
         judge_runs = sorted({(rater, run) for _, rater, run in ratings})
         for (split, model, run), own in sorted(answers.items()):
             stem, parts = _answers(model, split, run), {"model": model, "dataset": _SETS[split], "time": _time(run)}
@@ -130,11 +128,11 @@ class _Translation:
         order = {example: place for place, example in enumerate(self.split)}
         sets: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.layout.rows(TableKind.REVIEW):
-            judge = row.text("review_set").partition("__")[2] or row.text("evaluator_model")
+            judge = paper_name(row.text("evaluator_model", "evaluator_model_raw") or review_set(row)[2])
             reply = self.replies.get(row.text(RESPONSE))
             if reply is not None and row.text(EXAMPLE) in order:
                 source = "" if reply.provenance.get("selection") else _answers(
-                    str(reply.provenance["model_raw"]), self.split[row.text(EXAMPLE)], reply.run
+                    _named(reply), self.split[row.text(EXAMPLE)], reply.run
                 )  # fmt: skip
                 sets.setdefault(judge, {})[row.text(EXAMPLE)] = {
                     **self._row(row.text(EXAMPLE), reply), "evaluation": number(row.cells.get("score")), "sampled_from": f"{source}.json",
@@ -146,14 +144,10 @@ class _Translation:
             if rating.rater_kind is RaterKind.PERSON:
                 reply = replies[rating.subject]
                 example = str(reply.provenance[EXAMPLE])
-                people.setdefault(rating.rater, {})[example] = {
-                    **self._row(example, reply),
-                    "evaluation": _evaluation(rating),
-                }
+                item = self._row(example, reply)
+                people.setdefault(rating.rater, {})[example] = {**item, "evaluation": _evaluation(rating)}
         drawn = drawn or sorted({example for rows in people.values() for example in rows}, key=order.__getitem__)
-        blank = {
-            example: {**self.facts[example], "label": self.labels.get(example), "evaluation": None} for example in drawn
-        }
+        blank = {e: {**self.facts[e], "label": self.labels.get(e), "evaluation": None} for e in drawn}
         for kind, tables in (("lowest", sets), ("human_scores", people)):
             for rater, rows in tables.items():
                 name = _FIRST_JUDGES.get(rater, rater) if kind == "lowest" else rater
@@ -183,6 +177,15 @@ class _Translation:
 
 def _table(kind: str, name: str, rows: Iterable[dict[str, Any]], **parts: str) -> LayoutFile:
     return LayoutFile(path=Path(f"{name}.json"), source=name, kind=kind, table=tuple(rows), **parts)
+
+
+def _known(*names: str) -> str:
+    """Return that spelling of a model's name by which the paper has it; the first where it has none."""
+    return next((name for name in names if paper_name(name) in MODELS), names[0])
+
+
+def _named(reply: Reply) -> str:
+    return _known(str(reply.provenance["model_raw"]), reply.model)
 
 
 def _evaluation(rating: Rating | None) -> Any:

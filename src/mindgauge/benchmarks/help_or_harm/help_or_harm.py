@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released, score_tables
+from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released, score_tables, self_stated
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -62,6 +62,7 @@ crisis_type = Benchmark.from_folder(
     item_parts=("inputs_json",),
     item_facts=("dataset_id",),
     load=load_crisis_type,
+    self_stated=self_stated.faults,
     layout_names=NAMES,
     reproduce=_reproduce,
     material=material.crisis_type,
@@ -90,6 +91,7 @@ response = Benchmark.from_folder(
     item_parts=("inputs_json",),
     item_facts=("dataset_id",),
     load=load_response,
+    self_stated=self_stated.faults,
     layout_names=NAMES,
     material=material.response,
     cells_of_run=score_tables.of_run,

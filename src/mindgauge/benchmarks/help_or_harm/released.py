@@ -194,8 +194,8 @@ def category(label: object) -> str | None:
 
 
 def model(raw: str) -> str:
-    """Return a model's name as we write it, from the name in a file name."""
-    return raw.removeprefix("meta-llama-").lower()
+    """Return a model's name as we write it, from the name in a file name, or from a hub's with the owner before it."""
+    return raw.rpartition("/")[2].removeprefix("meta-llama-").lower()
 
 
 def data_set(raw: object) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 RAW_OUTPUT = "raw_output"
 """In a rating's provenance: what the rater wrote, where no call of this run has it."""
+EVALUATION = "evaluation_id"
+"""In a rating's provenance: the id that its table gave it; `MERGED_ID` is that of the mean of which it is the first part."""
+MERGED_ID = "merged_evaluation_id"
 _REPEATS = 10_000
 """Repeats of anything, at most: lists are made with a place for each."""
 
@@ -60,9 +63,24 @@ def details(row: LayoutRow) -> dict[str, Any]:
 
 
 def origin(row: LayoutRow) -> dict[str, Any]:
-    """Return where a row says that it was read from."""
-    place = {"source_file": row.text("source_file") or None, "source_row": row.whole("source_row")}
+    """Return where a row says that it was read from, and which evaluation it says that it is."""
+    place = {
+        "source_file": row.text("source_file") or None, "source_row": row.whole("source_row"),
+        EVALUATION: row.text(EVALUATION) or None,
+    }  # fmt: skip
     return {name: value for name, value in place.items() if value is not None}
+
+
+def annotator(row: LayoutRow) -> str:
+    """Return who gave a person's score: the column says it, or the table is named after them."""
+    return row.text("annotator") or row.table
+
+
+def review_set(row: LayoutRow) -> tuple[str, str, str]:
+    """Return the name of a row's review set as it stands there, what the sets of all judges are called, and whose it is."""
+    stated = row.text("review_set") or row.table
+    name, _, rater = stated.removeprefix("sampled_").partition("__")
+    return stated, name or "review", rater
 
 
 def raw_of(row: LayoutRow, output: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ _BY_PATH = (
 )  # fmt: skip
 TEXT = ("messages", "inputs", "input", "text", "user", "prompt", "message")
 """Where the text of an item stands: the first of these that it has."""
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _SPLIT = re.compile(r"(validation|test|train|dev)(?:$|[-_.])")
 RELEASED = "released replies and ratings"
 """What kind of run an export says it was made of, where others released its replies."""
@@ -72,6 +73,11 @@ class LayoutRow(NamedTuple):
             if cell is not None and cell != "":
                 return str(cell)
         return ""
+
+    @property
+    def table(self) -> str:
+        """The name of the table, whatever shards it is in."""
+        return _SHARD.sub("", self.file.rpartition("/")[2].rpartition(".")[0])
 
     def whole(self, name: str) -> int | None:
         """Return a whole number, however the file writes it; None where there is none.
@@ -152,7 +158,9 @@ class HubLayout:
         """Whether this is the layout: a table of replies or of what was said of them, with the ids that join them."""
         ids = {TableKind.RESPONSES, TableKind.RAW, TableKind.MERGED, TableKind.PEOPLE}
         first = next((files[0] for kind, files in self._files.items() if kind in ids), None)
-        return first is not None and "response_id" in _columns(first)
+        if first is None:  # a closed question has labels of its items instead
+            return any("label_id" in _columns(file) for file in self._files.get(TableKind.LABELS, ())[:1])
+        return "response_id" in _columns(first)
 
     def files(self, kind: TableKind) -> list[str]:
         """Return the paths of the tables of a kind."""
@@ -235,8 +243,8 @@ class HubLayout:
 
 
 def is_one(data: Path) -> bool:
-    """Whether a folder is in this layout."""
-    return data.is_dir() and not (data / "run.sqlite").exists() and HubLayout(data).present
+    """Whether a folder, or a zip of one, is in this layout."""
+    return (data.is_dir() or folder.is_zip(data)) and not (data / "run.sqlite").exists() and HubLayout(data).present
 
 
 def _by_path(file: File) -> TableKind | None:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.hub_layout.cells import (
+    EVALUATION,
+    MERGED_ID,
+    annotator,
     details,
     exact,
     level,
@@ -21,6 +24,7 @@ from mindgauge.benchmarks.hub_layout.cells import (
     rater_kind,
     raw_of,
     repeats,
+    review_set,
     status_of,
     whole,
 )
@@ -207,9 +211,8 @@ class LayoutReader:
             if row.text(RESPONSE) not in self._replies and row.text("response_text"):
                 reviewed = models.get(row.text(RESPONSE), row)
                 extra = {"model_raw": reviewed.text("answer_model_raw")} if reviewed.text("answer_model_raw") else {}
-                selection = (
-                    reviewed.text("review_set").partition("__")[0] or self._names.selection or "chosen for people"
-                )
+                sets = review_set(reviewed)[1] if reviewed is not row else ""
+                selection = sets or self._names.selection or "chosen for people"
                 self._reply(row, self._model(reviewed), 0, **extra, selection=selection)
 
     def _review_sets(self) -> None:
@@ -218,7 +221,7 @@ class LayoutReader:
             reply = self._of(row)
             if reply is None:
                 continue
-            name, _, rater = row.text("review_set").partition("__")
+            stated, name, tail = review_set(row)
             facts = details(row)
             if exact(row) and not facts:
                 continue  # a set that this program drew: it knows it by the ratings
@@ -226,8 +229,11 @@ class LayoutReader:
                 runs = row.json("score_runs")
                 facts = {"criterion": next(iter(self._criteria)), "mean": number(row.cells.get("score"))}
                 facts |= {"runs": [whole(score) for score in runs]} if isinstance(runs, list) and any(runs) else {}
-            sets = reply.provenance.setdefault("review_sets", {}).setdefault(name or "review", {})
-            sets.setdefault(rater or row.text("evaluator_model"), {
+            sets = reply.provenance.setdefault("review_sets", {}).setdefault(name, {})
+            rater = row.text("evaluator_model") or self._names.model(row.text("evaluator_model_raw")) or tail
+            if stated != (f"{name}__{rater}" if rater else name):
+                facts["review_set"] = stated
+            sets.setdefault(tail if rater in sets else rater, {
                 **origin(row), "source_file": row.text("source_file"), "source_row": row.whole("source_row"),
                 "model_raw": row.text("evaluator_model_raw"), "sampled_from": row.cells.get("sampled_from"),
                 "sampled_criteria": row.cells.get("sampled_criteria"), **facts,
@@ -251,7 +257,7 @@ class LayoutReader:
                 sets = next(iter(reply.provenance.get("review_sets", ())), self._names.selection)
                 facts |= {"selection": sets} if sets else {}
             run, instrument = int(facts.pop("run", 0)), str(facts.pop("instrument", ""))
-            self._rate(row, reply, row.text("annotator"), RaterKind.PERSON, run, facts, instrument)
+            self._rate(row, reply, annotator(row), RaterKind.PERSON, run, facts, instrument)
 
     def _judges(self) -> None:
         rows = [(row, reply) for row in self._layout.rows(TableKind.RAW) if (reply := self._of(row)) is not None]
@@ -289,43 +295,31 @@ class LayoutReader:
         return row.text("evaluator_model") or self._names.model(row.text("evaluator_model_raw")) or "unknown"
 
     def _means(self, judged: set[tuple[str, str]]) -> None:
-        """Take the runs of a judge out of its means, where its single judgements are not here."""
+        """Take the ids of a judge's means, and its runs out of them where its single judgements are not here."""
         count = 0
+        idents: dict[tuple[str, str, str], str] = {}
         for row in self._layout.rows(TableKind.MERGED):
             reply, runs = self._replies.get(row.text(RESPONSE)), row.json("score_runs")
+            if reply is not None and row.text(EVALUATION):
+                idents[reply.id, row.text("criterion") or next(iter(self._criteria)), self._judge(row)] = row.text(EVALUATION)  # fmt: skip
             if reply is None or (self._judge(row), row.text(RESPONSE)) in judged or not isinstance(runs, list):
                 continue
             count += 1
             for run, score in enumerate(runs):
-                alone = row._replace(
-                    cells={k: v for k, v in row.cells.items() if k != "score"}
-                    | ({} if score is None else {"score": score})
-                )
-                self._rate(
-                    alone,
-                    reply,
-                    self._judge(row),
-                    RaterKind.MODEL,
-                    run,
-                    {"model_raw": row.text("evaluator_model_raw") or self._judge(row)},
-                    "",
-                )
+                cells = {k: v for k, v in row.cells.items() if k not in {"score", EVALUATION}}
+                alone = row._replace(cells=cells if score is None else {**cells, "score": score})
+                facts = {"model_raw": row.text("evaluator_model_raw") or self._judge(row)}
+                self._rate(alone, reply, self._judge(row), RaterKind.MODEL, run, facts, "")
+        for rating in sorted(self._ratings.values(), key=lambda rating: rating.run) if idents else ():
+            if ident := idents.pop((rating.subject, rating.criterion, rating.rater), ""):
+                rating.provenance[MERGED_ID] = ident
         if count:
             self._notes.append(f"{plural(count, 'response')} of which only a judge's merged scores are here; its runs are read from score_runs")  # fmt: skip
 
     def _rate(
-        self,
-        row: LayoutRow,
-        reply: Reply,
-        rater: str,
-        kind: RaterKind,
-        run: int,
-        facts: dict[str, Any],
-        instrument: str,
-    ) -> None:
-        criterion = (
-            self._criteria.get(row.text("criterion")) if row.text("criterion") else next(iter(self._criteria.values()))
-        )
+        self, row: LayoutRow, reply: Reply, rater: str, kind: RaterKind, run: int, facts: dict[str, Any], instrument: str,
+    ) -> None:  # fmt: skip
+        criterion = self._criteria.get(row.text("criterion") or next(iter(self._criteria)))
         if criterion is None:
             self._strangers[row.file] += 1
             return
@@ -353,11 +347,8 @@ class LayoutReader:
             return reply.status  # a score of a refusal says nothing about the model
         if value is not None:
             return Status.OK
-        return (
-            _STATUS.get(row.text("score_status"), Status.UNPARSABLE)
-            if row.text("score_status") != "ok"
-            else Status.UNPARSABLE
-        )
+        stated = row.text("score_status")
+        return Status.UNPARSABLE if stated == "ok" else _STATUS.get(stated, Status.UNPARSABLE)
 
     def _keep(self, row: LayoutRow, rating: Rating) -> None:
         key = (rating.subject, rating.criterion, rating.rater, rating.run)

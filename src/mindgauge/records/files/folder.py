@@ -114,12 +114,18 @@ def need(folder: Path, expected: str = "") -> None:
         expected: what it should hold, in words.
 
     Raises:
-        DataError: there is none, or a file of that name.
+        DataError: there is none, or a file of that name that is no zip.
     """
-    if folder.is_dir():
+    if folder.is_dir() or is_zip(folder):
         return
-    problem = "a file, and a folder is needed" if folder.exists() else "no such folder"
+    kind = "no zip that can be opened" if folder.suffix.lower() == ".zip" else "a file, and a folder or a zip is needed"
+    problem = kind if folder.exists() else "no such folder"
     raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a path names a zip that is there, which is then read as the folder it was made of."""
+    return path.suffix.lower() == ".zip" and path.is_file() and zipfile.is_zipfile(path)
 
 
 def below(folder: Path, expected: str = "") -> Folder:
@@ -130,15 +136,14 @@ def below(folder: Path, expected: str = "") -> Folder:
         expected: what it should hold, in words.
 
     Raises:
-        DataError: there is no such folder.
+        DataError: there is no such folder, or the zip cannot be opened.
     """
-    is_zip = folder.suffix.lower() == ".zip" and folder.is_file()
-    if not is_zip:
-        need(folder, expected)
+    need(folder, expected)
+    root = folder.parent if is_zip(folder) else folder
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
-    for path in [folder] if is_zip else walk(folder):
-        place = PurePosixPath(path.relative_to(folder.parent if is_zip else folder).as_posix())
+    for path in walk(folder) if root is folder else [folder]:
+        place = PurePosixPath(path.relative_to(root).as_posix())
         if path.suffix.lower() != ".zip":
             plain.append(File(place, str(path), partial(bounds.content, path)))
             continue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.cells import RAW_OUTPUT
+from mindgauge.benchmarks.hub_layout.cells import EVALUATION, MERGED_ID, RAW_OUTPUT
 from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, STATED
 from mindgauge.records import Status
 from mindgauge.records.drawn import DRAWN
@@ -215,7 +215,7 @@ def _raw_row(book: Book, placed: Placed, rating: Rating) -> Row:
     parts = book.parts(rating.criterion, rating.run)
     origin = rating.provenance
     row: Row = {
-        "evaluation_id": ident("ev", placed.response_id, rating.rater, *parts),
+        "evaluation_id": origin.get(EVALUATION) or ident("ev", placed.response_id, rating.rater, *parts),
         "response_id": placed.response_id,
         "example_id": placed.example_id,
         **book.models(placed, rating.rater, raw_rater(rating)),
@@ -246,11 +246,13 @@ def _mean_row(book: Book, repeats: list[Pair], runs: int) -> Row:
 
 
 def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | None], tag: str = "merged") -> Row:
-    """Write the mean of the judgements of one response."""
+    """Write the mean of the judgements of one response, under the id that its release gave it, if any did."""
+    ident_of_release = rating.provenance.get(MERGED_ID if tag == "merged" else EVALUATION)
     ordered = book.criterion(rating.criterion).scale is Scale.ORDINAL
     valid = tuple(score for score in scores if score is not None) if ordered else ()
     row: Row = {
-        "evaluation_id": ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
+        "evaluation_id": ident_of_release
+        or ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
         "response_id": placed.response_id,
         "example_id": placed.example_id,
         **book.models(placed, rating.rater, raw_rater(rating)),
@@ -280,7 +282,7 @@ def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[s
         parts = book.parts(rating.criterion, f"human:{annotator}" + (f":{rating.run}" if rating.run else ""))
         own_name = annotator == rating.rater
         row: Row = {
-            "evaluation_id": ident("ev", placed.response_id, *parts),
+            "evaluation_id": rating.provenance.get(EVALUATION) or ident("ev", placed.response_id, *parts),
             "response_id": placed.response_id,
             "example_id": placed.example_id,
             "annotator": annotator,
@@ -303,7 +305,8 @@ def other_rows(book: Book, rated: Iterable[Pair], rater: str) -> Iterator[Row]:
     for placed, rating in rated:
         own_name, value = rater == rating.rater, rating.value
         yield {
-            "evaluation_id": ident("ev", placed.response_id, f"other:{rater}", rating.criterion, rating.run),
+            "evaluation_id": rating.provenance.get(EVALUATION)
+            or ident("ev", placed.response_id, f"other:{rater}", rating.criterion, rating.run),
             "response_id": placed.response_id,
             "example_id": placed.example_id,
             "rater": rater,

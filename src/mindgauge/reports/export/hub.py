@@ -48,7 +48,7 @@ from mindgauge.reports.export.placed import (
     place,
 )
 from mindgauge.reports.export.results import ModelResults
-from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
+from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated, title
 from mindgauge.reports.export.templates import licence_id, rendered
 from mindgauge.reports.reliability_gate import of_run
 
@@ -105,7 +105,9 @@ def write(
     dataset: str = "",
     show_texts: bool = False,
 ) -> int:
-    """Write an open benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+    """Write a benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+
+    A closed question has no replies: its items are written, and the labels that people and models gave them.
 
     Args:
         folder: where to.
@@ -118,7 +120,7 @@ def write(
         show_texts: whether replies to restricted messages, and reasons about them, are written, too.
 
     Raises:
-        UsageError: there are no replies.
+        UsageError: there are no replies, and it is no closed question with labels.
     """
     contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
     hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
@@ -144,17 +146,15 @@ def write(
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
     models = sorted({p.reply.model for p in contents.placed})
+    spoken = {item.sample.tags["language"] for item in contents.items.items if item.sample.tags.get("language")}
     results = None
     if scores is not None:
         figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
         results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
-    pages = (
-        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, facts_of_run)
-        if results and dataset
-        else 0
-    )
+    files = {model: contents.files[model] for model in models}
+    pages = _pages(folder, results, files, dataset, facts_of_run) if results and dataset else 0
     facts = CardFacts(
-        loaded=facts_of_run.loaded, hidden=hidden, pages=pages,
+        loaded=facts_of_run.loaded, languages=sorted(spoken) or benchmark.card.languages, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
     )  # fmt: skip
     folder.text("README.md", card(benchmark, parts, licence, facts))
@@ -172,7 +172,7 @@ def _pages(folder: ExportFolder, results: ModelResults, files: dict[str, str], d
 
 def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
     placed = place(store, benchmark)
-    if not placed:
+    if not placed and not (benchmark.closed and store.count_samples(benchmark.name)):
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
     rated = ExportedRatings(store, benchmark)
     by_row = rated.labels()
@@ -226,23 +226,9 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         if merged.is_empty():
             continue
         stem = f"{name}/{split}/{contents.files[model]}.parquet"
-        yield (
-            TableMetadata.of(
-                f"evaluations/llm_raw/{stem}",
-                f"llm_raw_evaluations_{config}",
-                split,
-                "evaluation_id",
-                raw,
-                joins.told(),
-            ),
-            raw,
-        )
-        yield (
-            TableMetadata.of(
-                f"evaluations/llm_merged/{stem}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
-            ),
-            merged,
-        )
+        for table, rows, joined in (("llm_raw", raw, joins.told()), ("llm_merged", merged, None)):
+            part = f"{table}_evaluations_{config}"
+            yield TableMetadata.of(f"evaluations/{table}/{stem}", part, split, "evaluation_id", rows, joined), rows
 
 
 def _others(contents: Contents) -> Iterator[Table]:
@@ -275,10 +261,11 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
         for judge, runs in rated.judges.items()
     }  # fmt: skip
     scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judges)]
-    files = file_names(f"{name}__{rater}" if rater else name for name, rater in scored)
+    titles = {(name, rater): title(name, sets[name], rater) for name, rater in scored}
+    files = file_names(titles.values())
     for name, rater in scored:
         rows = frame(review_rows(book, name, sets[name], rivals, rater, judges), book.columns(REVIEW))
-        file = files[f"{name}__{rater}" if rater else name]
+        file = files[titles[name, rater]]
         joins = Joins()
         for p in sets[name]:
             joins.look(p, stated(p, name, rater))
@@ -336,6 +323,8 @@ class CardFacts(NamedTuple):
 
     loaded: bool = False
     """Whether the run was read from the authors' files."""
+    languages: Sequence[str] = ()
+    """Those of the items, where these say it, and otherwise the benchmark's."""
     hidden: int = 0
     """How many messages are restricted, so that nothing stands here that may quote them."""
     rows: Sequence[ResultRow] = ()
@@ -359,6 +348,7 @@ def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, fac
         "card.md.j2",
         benchmark=benchmark.card,
         name=benchmark.name,
+        closed=benchmark.closed,
         licence=words,
         licence_id=licence_id(words),
         configs=_configs(parts),

@@ -238,6 +238,7 @@ ORDER BY rater, criterion, subject, run"""
 _CALLS = """
 SELECT run, at, min(rowid) FROM calls WHERE benchmark = ? AND model = ? AND text IS NOT NULL AND at > 0
 GROUP BY run, at HAVING count(*) = 1"""
+_LABELLING = {RaterKind.MODEL.value, RaterKind.PERSON.value, RaterKind.GOLD.value}
 _TABLED = {RaterKind.MODEL.value, RaterKind.PERSON.value}
 """Who has a table in the layout; rules, classifiers and panels have none."""
 
@@ -271,6 +272,8 @@ class ExportedRatings:
         for rater, criterion, kind, instrument, present, count, last in store.select(_COUNTS, (benchmark.name,)):
             if present and not self._tabled(criterion, kind):
                 others.add(rater)
+            elif not present and benchmark.closed and kind in _LABELLING:
+                continue  # a label, which has a table of its own
             elif not present:
                 left_out = f"{kind if kind == RaterKind.PERSON.value else rater} on {criterion}"
                 self.left_out[left_out] = self.left_out.get(left_out, 0) + count

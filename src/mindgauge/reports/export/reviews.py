@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from mindgauge.benchmarks.hub_layout.cells import EVALUATION
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.export.evaluations import merged_row
 from mindgauge.reports.export.placed import canonical, file_only
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.export.evaluations import Book, Row
     from mindgauge.reports.export.placed import Pair, Placed
 
-_TOLD = ("answer_changed", "criterion", "mean", "panel", "runs")
+_TOLD = ("answer_changed", "criterion", "mean", "panel", "review_set", "runs")
 """What a released set says of a reply and has no column, or one that this run's own ratings fill."""
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]
@@ -72,6 +73,12 @@ def raters(name: str, members: Sequence[Placed], judges: Iterable[str]) -> list[
     return sorted({*judges, *(rater for p in members for rater in _sets(p).get(name, {}))}) or [""]
 
 
+def title(name: str, members: Iterable[Placed], rater: str) -> str:
+    """Return what a rater's review set is called: as it was released, if it was."""
+    named = (_sets(p).get(name, {}).get(rater, {}).get("review_set") for p in members)
+    return next(filter(None, named), f"{name}__{rater}" if rater else name)
+
+
 def stated(placed: Placed, name: str, rater: str) -> Rating:
     """Return what a released set says of a reply, as the provenance of a rating without a value."""
     facts = _sets(placed).get(name, {}).get(rater, {})
@@ -110,6 +117,9 @@ def review_rows(
             key = placed.response_id, criterion.name
             runs, mean = own.scores.get(key), means.get(key)
             extra: dict[str, Any] = {}
+            evaluation = (
+                {EVALUATION: facts[EVALUATION]} if EVALUATION in facts and facts["criterion"] == criterion.name else {}
+            )
             if facts and facts["criterion"] == criterion.name:
                 extra = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
                 if key not in own.scores and placed.reply.status is Status.OK:
@@ -119,7 +129,7 @@ def review_rows(
             blank = msgspec.structs.replace(
                 stated(placed, name, rater),
                 criterion=criterion.name,
-                provenance={"model_raw": facts.get("model_raw") or own.raw},
+                provenance={"model_raw": facts.get("model_raw") or own.raw, **evaluation},
             )
             runs = [*(runs or ()), *[None] * own.runs][: max(own.runs, len(runs or ()))]
             others = {p.response_id: p for p in (*rivals.get(placed.example_id, ()), placed)}
@@ -127,7 +137,7 @@ def review_rows(
             yield {
                 **merged_row(book, placed, blank, runs, f"review:{name}"),
                 **extra,
-                "review_set": f"{name}__{rater}" if rater else name,
+                "review_set": title(name, members, rater),
                 **_drawn(placed, name, facts),
                 "n_tied": len(tied) or None,
                 "tie_rank": tied.index(placed.response_id) + 1 if tied else None,

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks.hub_layout.cells import repeats
+from mindgauge.benchmarks.hub_layout.cells import annotator, repeats
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE, text_of
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
 from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
@@ -80,51 +80,23 @@ class _LayoutTables:
             for row in self._rows(kind):
                 ident, name = row.text(RESPONSE), row.text("answer_model", "answer_model_raw")
                 model[ident] = name
-                if (
-                    row.text(LABEL) == ""
-                    and self._benchmark is not None
-                    and self._benchmark.protocol
-                    and self._says_labels(row)
-                ):
+                by_label = self._benchmark is not None and self._benchmark.protocol
+                if row.text(LABEL) == "" and by_label and self._says_labels(row):
                     unlabelled.add(ident)
                 if "response_text" in row.cells and not row.flag(
                     "refusal"
                 ):  # one that was refused, or never came, is none
                     source = row.text("source_dataset_id", "dataset_id") or None
-                    texts.append(
-                        (
-                            row.file,
-                            row.number,
-                            "reply",
-                            ident,
-                            str(row.cells["response_text"]),
-                            name,
-                            source,
-                            row.split,
-                            None,
-                        )
-                    )
+                    text = str(row.cells["response_text"])
+                    texts.append((row.file, row.number, "reply", ident, text, name, source, row.split, None))
         ratings = [*self._people(), *self._judges(model)]
         ratings_read: list[tuple[object, ...]] = []
         for subject, status, rest in ratings:
             idle = status == "not_applicable" or (status == "not_evaluated" and subject in unlabelled)
             if not idle:  # without a label there was nothing to judge by
                 criterion, rater, kind, run, value, cluster, row = rest
-                ratings_read.append(
-                    (
-                        subject,
-                        criterion,
-                        rater,
-                        kind,
-                        run,
-                        status,
-                        value,
-                        model.get(subject),
-                        cluster,
-                        row.file,
-                        row.number,
-                    )
-                )
+                facts = (kind, run, status, value, model.get(subject), cluster)
+                ratings_read.append((subject, criterion, rater, *facts, row.file, row.number))
         return texts, ratings_read
 
     def _says_labels(self, row: LayoutRow) -> bool:
@@ -146,7 +118,7 @@ class _LayoutTables:
             value = _value(row)
             run = (row.json("details") or {}).get("run", 0)
             stated = "ok" if value is not None else "not_evaluated"
-            yield row.text(RESPONSE), stated, self._rest(row, row.text("annotator"), RaterKind.PERSON, run, value)
+            yield row.text(RESPONSE), stated, self._rest(row, annotator(row), RaterKind.PERSON, run, value)
 
     def _judges(self, model: dict[str, str]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         rows = list(self._rows(TableKind.RAW))

@@ -1,0 +1,225 @@
+"""What a release says of itself, compared with its files: digests, numbers of rows, and means beside their own repeats.
+
+A file that is listed and not here is no fault, since a part of a release is read, too. Whoever wrote a list, its form is
+seen from its keys: a digest or a number beside a file's name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from fnmatch import fnmatchcase
+from math import isclose
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any
+
+from mindgauge.benchmarks.hub_layout import is_one
+from mindgauge.benchmarks.hub_layout.cells import number
+from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
+from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError
+from mindgauge.records.files import bounds, folder, tables
+from mindgauge.records.rounding import plural
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmarks.benchmark import Benchmark
+
+Fault = tuple[str, str]
+"""A file, and what is wrong with it."""
+_LISTS = ("checksums/sha256_manifest.json", "metadata/export_summary.json", "metadata/provenance.json")
+_CARD = "README.md"
+_NAMES, _ROWS = ("path", "file", "name"), ("rows", "num_rows", "row_count", "n")
+_SHA = re.compile(r"[0-9a-f]{64}")
+_OWN_TABLE = re.compile(r"^\| `(\w+)` \| ([\d,]+) \|", re.MULTILINE)
+_OF_CARD = re.compile(r"^\s*(?:- )?(config_name|name|split|path|num_examples): *\"?([^\"\n]+)", re.MULTILINE)
+_SHOWN = 3
+_CLOSE = 5e-4
+"""How far a mean may be off that was written with three decimals."""
+
+
+def check(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, anyway: bool = False) -> list[str]:
+    """Return where a release contradicts itself, see `faults`.
+
+    Raises:
+        MindgaugeError: it does so, and is not to be read `anyway`.
+    """
+    lines = faults(data, members, checked)
+    if lines and not anyway:
+        compared = ", ".join(f"{count:,} {what}" for what, count in checked.items()) or "nothing else"
+        more = f"; and {plural(len(lines) - _SHOWN, 'more file')}" if len(lines) > _SHOWN else ""
+        raise MindgaugeError(
+            f"{data}: the files contradict what the release says of them: {'; '.join(lines[:_SHOWN])}{more}. Get the release "
+            f"again, or go on with --anyway. Compared: {compared}"
+        )
+    return lines
+
+
+def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> list[str]:
+    """Return where a release contradicts itself, a line for each file; count in `checked` what was compared."""
+    if not data.is_dir() and not folder.is_zip(data):
+        return []
+    by_file: dict[str, list[str]] = {}
+    for file, fault in (*_Listings(data, checked).faults(), *_among_tables(data, members, checked)):
+        by_file.setdefault(file, []).append(fault)
+    tables_alone = {file: lines for file, lines in by_file.items() if not file.endswith(_CARD)}
+    return [
+        f"{file}: {lines[0]}" + (f" (and {len(lines) - 1} more in this file)" if len(lines) > 1 else "")
+        for file, lines in (tables_alone or by_file).items()  # where files are named, a card's sums say no more
+    ]
+
+
+class _Listings:
+    """A folder's files, and what its lists and cards say of them."""
+
+    def __init__(self, data: Path, checked: Counter[str]) -> None:
+        self._files = {file.place.as_posix(): file for file in folder.below(data).all}
+        self._listed: set[str] = set()
+        self._heights: dict[str, int | None] = {}
+        self._checked = checked
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield the files that their lists contradict, and then the cards."""
+        for place, file in self._files.items():
+            listing = next((name for name in _LISTS if f"/{place}".endswith(f"/{name}")), "")
+            try:
+                facts = [*_facts(bounds.json_value(file.read_text()))] if listing else []
+            except (OSError, ValueError) as error:
+                yield place, f"cannot be read ({error})"
+                continue
+            for name, stated in facts:
+                yield from self._of_list(place.removesuffix(listing) + name, listing, stated)
+        for place, file in self._files.items():
+            if file.name == _CARD:
+                yield from self._of_card(place, file.read_text(errors="replace"))
+
+    def _of_list(self, name: str, listing: str, stated: dict[str, Any]) -> Iterator[Fault]:
+        self._listed.add(name)
+        if name not in self._files:
+            return
+        if isinstance(digest := stated.get("sha256"), str):
+            self._checked["digests"] += 1
+            content, size = folder.content(self._files[name]), stated.get("size")
+            if hashlib.sha256(content).hexdigest() != digest:
+                sizes = (
+                    f"; {len(content):,} bytes where {size:,} are listed"
+                    if isinstance(size, int) and size != len(content)
+                    else ""
+                )
+                yield name, f"changed since {listing} was written (another SHA-256{sizes})"
+        rows = next((stated[key] for key in _ROWS if type(stated.get(key)) is int), None)
+        if rows is not None:
+            self._checked["numbers of rows"] += 1
+            if (height := self._height(name)) != rows:
+                lines = "cut off or damaged" if height is None else f"{height:,} rows"
+                yield name, f"{lines}, and {listing} says {rows:,}"
+
+    def _height(self, name: str) -> int | None:
+        """Return how many rows a table has; None where it cannot be read."""
+        if name not in self._heights:
+            try:
+                self._heights[name] = sum(1 for _ in tables.open_table(self._files[name]).cells())
+            except DataError:
+                self._heights[name] = None
+        return self._heights[name]
+
+    def _of_card(self, place: str, card: str) -> Iterator[Fault]:
+        """Compare the numbers that a card has for its configs and their splits, in its header or in a table of ours.
+
+        A config of which a listed file is not here is passed over.
+        """
+        root, paths, sizes = place.removesuffix(_CARD), {}, {}
+        config = split = ""
+        for key, value in _OF_CARD.findall(card.partition("\n---\n")[0]):
+            if key == "config_name":
+                config = value.strip()
+            elif key in {"split", "name"}:
+                split = value.strip()
+            elif key == "path":
+                paths[config, split, value.strip()] = root + value.strip()
+            elif value.strip().isdigit():
+                sizes[config, split] = int(value)
+        sizes |= {(config, ""): int(count.replace(",", "")) for config, count in _OWN_TABLE.findall(card)}
+        for (config, split), rows in sizes.items():
+            globs = [glob for key, glob in paths.items() if key[0] == config and split in {"", key[1]}]
+            names = [n for n in self._listed | {*self._files} if any(fnmatchcase(n, glob) for glob in globs)]
+            if names and self._files.keys() >= {*names}:
+                self._checked["numbers of rows"] += 1
+                height = sum(self._height(name) or 0 for name in names)
+                if height != rows:
+                    title = f"{config} ({split})" if split else config
+                    yield (
+                        place,
+                        f"{title} has {rows:,} rows by this card, and {height:,} in {plural(len(names), 'file')}",
+                    )
+
+
+def _facts(node: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a list in any form says of the files that it names; what files were made of is nothing of theirs."""
+    if isinstance(node, dict):
+        yield next((str(node[name]) for name in _NAMES if isinstance(node.get(name), str)), key), node
+        for name, inner in node.items():
+            if name != "sources":
+                yield from _facts(inner, name)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _facts(inner)
+    elif isinstance(node, str) and _SHA.fullmatch(node):
+        yield key, {"sha256": node}
+    elif type(node) is int:
+        yield key, {"rows": node}
+
+
+def _among_tables(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> Iterator[Fault]:
+    """Yield where tables contradict themselves or each other."""
+    try:
+        if is_one(data):
+            yield from _scores(HubLayout(data), checked)
+            return
+        for faults_of in dict.fromkeys(member.self_stated for member in members):
+            yield from faults_of(data, checked) if faults_of is not None else ()
+    except MissingDataError:  # nothing of theirs is here, which whoever reads it says
+        return
+    except DataError as error:
+        name, _, problem = str(error).partition(": ")
+        yield name.removeprefix(f"{data}/"), problem or name
+
+
+def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tuple[str, str, str]) -> str:
+    """Say how a mean differs from its repeats, or a standard deviation; empty where neither does."""
+    valid = [value for value in map(number, repeats) if value is not None]
+    computed = (fmean(valid), pstdev(valid)) if valid else ()
+    for name, value, expected in zip(names, (number(stated), number(spread)), computed, strict=False):
+        if value is not None and not isclose(value, expected, abs_tol=_CLOSE):
+            return f"{name} is {value:g}, and {names[2]} give {expected:.4g}"
+    return ""
+
+
+def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
+    """Compare means with the repeats beside them, and these with the single judgements."""
+    single: dict[tuple[str, ...], list[float]] = {}
+    subject = ("evaluator_model", "evaluator_model_raw", "response_id", "criterion")
+    for row in layout.rows(TableKind.RAW):
+        scores = single.setdefault(tuple(map(row.text, subject)), [])
+        if (score := number(row.cells.get("score"))) is not None:
+            scores.append(score)
+    for kind in (TableKind.MERGED, TableKind.REVIEW):
+        for row in layout.rows(kind):
+            if not isinstance(runs := row.json("score_runs"), list):
+                continue
+            checked["means"] += 1
+            valid = sorted(score for score in map(number, runs) if score is not None)
+            count, cells = row.whole("n_valid"), row.cells
+            fault = of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs"))
+            if not fault and count is not None and count != len(valid):
+                fault = f"n_valid is {count}, and score_runs has {len(valid)} scores"
+            if (
+                not fault
+                and kind is TableKind.MERGED
+                and valid != sorted(single.get(tuple(map(row.text, subject)), valid))
+            ):
+                fault = "score_runs are not the single scores in llm_raw"
+            if fault:
+                yield row.file, f"row {row.number}: {fault}"
