@@ -140,6 +140,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     shot_seed: Annotated[int | None, Meta(description="Of the choice of examples; 0 if not given.")] = None
+    keep_reasoning: Annotated[
+        bool,
+        Meta(
+            description="Keep what a model thinks before it replies (`reasoning_content`, `reasoning`, a <think> block) with the reply."
+        ),
+    ] = True
     top_p: float | None = None
     """Of the models under test; like what follows, set by a paper's protocol alone."""
     seed: bool = True
@@ -258,7 +264,9 @@ STRESSED = Judging(judge_runs=2)
 
 OF_PROTOCOL = ("top_p", "seed", "new_shots", "judge_top_p", "judge_seed")
 """What a paper's protocol alone sets, and no option."""
-ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
+ONLY_TESTED = (
+    "runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person", "keep_reasoning",
+)  # fmt: skip
 """The fields of `Asking` that a command without models under test does not have."""
 
 NOT_OF_TRANSFORMS = (
@@ -292,6 +300,7 @@ class AskingOptions(QuestionOptions, total=False):
     client: AnyModel | Sequence[AnyModel]
     turns: int | None
     person: str | None
+    keep_reasoning: bool
 
 
 class JudgingOptions(TypedDict, total=False):

@@ -289,7 +289,7 @@ def answering(
     return [
         ReplyStep(
             benchmark=benchmark, model=model, repeats=asking.runs, purpose="reply", subjects=subjects,
-            parameters=asking.parameters,
+            parameters=asking.parameters, keep_reasoning=asking.keep_reasoning,
         )
         for model in models
     ]  # fmt: skip
@@ -308,7 +308,7 @@ def conversing(
     steps: list[CallStep] = [
         ConversationStep(
             benchmark=benchmark, model=model, repeats=asking.runs, purpose="talk", subjects=subjects,
-            parameters=asking.parameters, dialogues=dialogues, clients=tuple(clients),
+            parameters=asking.parameters, dialogues=dialogues, clients=tuple(clients), keep_reasoning=asking.keep_reasoning,
         )
         for model in models
     ]  # fmt: skip

@@ -266,7 +266,11 @@ def _put(task: Benchmark, items: Sequence[Item]) -> Benchmark:
         return task
     turns = max(item.turns for item in items)
     additions = task.asked_of_people(turns) if task.asked_of_people is not None else ()
-    criteria = [c for c in (*additions, *task.rubric.criteria) if any(c.about(item.tags) for item in items)]
+    criteria = [
+        c
+        for c in (*additions, *task.rubric.criteria)
+        if not c.of_reasoning and any(c.about(item.tags) for item in items)
+    ]
     return msgspec.structs.replace(task, rubric=msgspec.structs.replace(task.rubric, criteria=tuple(criteria)))
 
 
