@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, stock
+from mindgauge.analysis import frame, reasoned, stock
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
 from mindgauge.raters.rule import yes_or_no
@@ -39,6 +39,8 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
+    if name == reasoned.CRITERION.name:
+        return ScoringQuestion(benchmark, reasoned.CRITERION, reasoned.METRICS)
     if kind == "rule":
         metrics = (STOCK_SHARE,) if name == stock.CRITERION else (share_of("yes"), *STATUS_RATES)
         return ScoringQuestion(benchmark, yes_or_no(name), metrics)

@@ -67,8 +67,8 @@ def show(
 
 def _at_a_glance(run: OpenRun) -> None:
     from mindgauge.analysis import baselines
-    from mindgauge.reports import score_tables
-    from mindgauge.reports.runs import PERSON
+    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports.runs import PERSON, systems
     from mindgauge.reports.system_findings import gravest
 
     result, gate = run.scores, run.standings
@@ -81,6 +81,8 @@ def _at_a_glance(run: OpenRun) -> None:
     if table is not None:
         answer.sheet(table, sum(len(other.rows) for listed in tables for other in listed))
     _differing(run, full=False)
+    for sentence in reasoned.sentences([run], systems([run])):
+        render.sentence(sentence)
 
 
 def _differing(run: OpenRun, *, full: bool) -> None:
@@ -107,13 +109,14 @@ def _differing(run: OpenRun, *, full: bool) -> None:
 
 def _in_full(run: OpenRun) -> None:
     from mindgauge.analysis import fitness
-    from mindgauge.reports import score_tables
+    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports.runs import systems
 
     result, gate = run.scores, run.standings
     fidelity.show(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
-    for table in _headlines(result, gate):
+    for table in [*_headlines(result, gate), *reasoned.tables([run], systems([run]))]:
         render.sheet(table)
     for sentence in score_tables.remarks(result, gate):
         print(sentence)
