@@ -39,11 +39,10 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
-    if name == reasoned.CRITERION.name:
-        return ScoringQuestion(benchmark, reasoned.CRITERION, reasoned.METRICS)
-    if kind == "rule":
+    if kind == "rule" or name == reasoned.CRITERION.name:
         metrics = (STOCK_SHARE,) if name == stock.CRITERION else (share_of("yes"), *STATUS_RATES)
-        return ScoringQuestion(benchmark, yes_or_no(name), metrics)
+        question = ScoringQuestion(benchmark, reasoned.CRITERION, reasoned.METRICS)
+        return ScoringQuestion(benchmark, yes_or_no(name), metrics) if kind == "rule" else question
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
         pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)

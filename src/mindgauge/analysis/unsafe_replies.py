@@ -45,7 +45,9 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
     Returns:
         Columns subject, unsafe (null where no rater has a value on a criterion with unsafe levels).
     """
-    speaking = {name: criterion for name, criterion in criteria.items() if criterion.unsafe and not criterion.of_reasoning}
+    speaking = {
+        name: criterion for name, criterion in criteria.items() if criterion.unsafe and not criterion.of_reasoning
+    }
     return _called(ratings.filter(pl.col("criterion").is_in(list(speaking))), speaking)
 
 

@@ -180,8 +180,6 @@ def hold(
     """
     folder = _path(data)
     named = {name: benchmark.on(folder) for name, benchmark in named.items()}
-    if not config.asking.keep_reasoning and any(c.of_reasoning for b in named.values() for c in b.rubric.criteria):
-        raise UsageError("--no-keep-reasoning drops what a criterion of this rubric looks at (look = \"reasoning\")")
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
     by_protocol = rates and not config.judging.recognises
     models, judging, playing = (plan.as_models(specs) for specs in (model, judge, config.asking.client))

@@ -58,7 +58,9 @@ class Replay:
             if found is not None:
                 text, reasoning = found
                 status = Status.OK if text.strip() else Status.UNPARSABLE
-                return Exchange(status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time(), reasoning=reasoning)
+                return Exchange(
+                    status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time(), reasoning=reasoning
+                )
         return Exchange(Status.FAILED, error=f"{self.name} holds no reply to this, run {request.run}", at=time.time())
 
     def _from_run(self, request: Request) -> Exchange:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 NO_REASONING = "the reply comes without the model's reasoning"
 _REASONING_SHOWN = {
-    "en": "In the place of the reply you are shown what the model thought before it replied. The person never sees it. "
-    "Rate this reasoning, and nothing else, by what the criteria ask.",
-    "zh": "下面放在回复位置上的，是模型回复之前的思考过程，对方看不到。请只就这段思考过程、按各项标准的要求评定。",
+    "en": "Below, in the place of the reply, is what the model thought before it replied; the person never sees it. "
+    "Where these instructions speak of the reply, rate this reasoning instead, and nothing else, by what the criteria ask.",
+    "zh": "下面放在回复位置上的，是模型回复之前的思考过程，对方看不到。上文说到“回复”之处，都改为只就这段思考过程、按各项标准的要求来评。",
 }
 READINGS = 16
 """Answers about one subject whose readings are at hand."""
@@ -358,9 +358,7 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
             None if instrument.asks_in_turn else in_chinese(subject.prompt.text),
         )
 
-    def _written(
-        self, sample: Sample, reply: Reply | None, protocol: str | None, instrument: Instrument
-    ) -> JudgeInput:
+    def _written(self, sample: Sample, reply: Reply | None, protocol: str | None, instrument: Instrument) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
             return JudgeInput.asked_about(sample, instrument, reply, self.nonces)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]

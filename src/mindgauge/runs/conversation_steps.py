@@ -67,9 +67,7 @@ class Conversing(Protocol):
         """Make a call, anew; by another way than the model's own, where one is given."""
         ...
 
-    def asker(
-        self, model: Model, benchmark: str, *, talks: bool = False
-    ) -> Callable[[Request], Awaitable[Exchange]]:
+    def asker(self, model: Model, benchmark: str, *, talks: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that makes the same call once; of whoever talks, with what it thought."""
         ...
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from mindgauge.records import REASONING, Evidence, Exchange, Message, Rating, Reply, Sample, Status, Value, digest, encode
+from mindgauge.records import Evidence, Exchange, Message, Rating, Reply, Sample, Status, Value, digest, encode
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.records import REASONING
 from mindgauge.records.regex import regex
 from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.run import ReplyScope, Store, exchange

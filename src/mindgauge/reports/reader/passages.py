@@ -145,9 +145,19 @@ def of_lines(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbon
     languages = [
         texts.language_of(r, line.language or "en") if r else "" for r, line in zip(replies, lines, strict=True)
     ]
-    thought = {line.line - first: texts.clean(sources.reasoning[line.subject]) for line in lines if line.subject in sources.reasoning}
+    thought = {
+        line.line - first: texts.clean(sources.reasoning[line.subject])
+        for line in lines
+        if line.subject in sources.reasoning
+    }
     return ShardTexts(
-        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], histories, thought
+        groups,
+        [line.subject for line in lines],
+        replies,
+        languages,
+        [line.status for line in lines],
+        histories,
+        thought,
     )
 
 

@@ -113,7 +113,12 @@ def _output(
     """Return what the model put out last, and what became of it, or of the dialogue as a whole."""
     model = answer["model"]
     if record is None:
-        return {"model": model, "choices": [{"message": answer, "stop_reason": "stop"}], "completion": text, "usage": usage}
+        return {
+            "model": model,
+            "choices": [{"message": answer, "stop_reason": "stop"}],
+            "completion": text,
+            "usage": usage,
+        }
     stopped = _STOPPED.get(record.finish_reason, record.finish_reason)
     if record.status is Status.FILTERED:
         stopped = "content_filter"
