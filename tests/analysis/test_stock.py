@@ -244,6 +244,18 @@ def test_a_run_gives_the_share_with_its_interval(run: Path) -> None:
     assert 0.2 < share.low < 0.5 < share.high < 0.8
 
 
+def test_stock_replies_and_misfit_have_a_figure_each_in_score_and_report(run: Path) -> None:
+    misfit = {score.rater: score for score in mindgauge.score(run).find("share_misfit")}
+    # The judge puts half of the seven fitted replies at 2, where the rubric puts replies that do not meet the person.
+    assert (misfit[JUDGE].value, misfit[JUDGE].n) == (pytest.approx(4 / 14), 14)
+    said = command("score", run, "--full", "--show-unreliable").stdout
+    assert "share of stock replies" in said
+    assert "does not fit what this person said" in " ".join(said.split())
+    page = mindgauge.report(run, out=run.parent / "misfit", show_unreliable=True).path.read_text(encoding="utf-8")
+    assert "does not fit what this person said" in page
+    assert "replies are stock" in page
+
+
 def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(run: Path) -> None:
     (card,) = mindgauge.reliability([run]).cards
     assert card.danger is not None

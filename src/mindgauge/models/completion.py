@@ -110,7 +110,7 @@ def converted(answer: object) -> Completion:
     refusal = message.get("refusal")
     text, refusal = _text(content), _text(_written(refusal)) if refusal else ""
     parts = message_content.read(content)
-    stated = (message[key] for key in _REASONING if isinstance(message.get(key), str) and message[key].strip())
+    fields = (message[key] for key in _REASONING if isinstance(message.get(key), str) and message[key].strip())
     return Completion(
         text,
         name(choice.get("finish_reason")),
@@ -118,7 +118,7 @@ def converted(answer: object) -> Completion:
         _usage(body.get("usage"), text or refusal),
         name(body.get("model")),
         name(body.get("system_fingerprint")),
-        _text(next(stated, "\n\n".join(parts.reasoning if parts is not None else ()))),
+        _text(next(fields, "\n\n".join(parts.reasoning if parts is not None else ()))),
     )
 
 

@@ -54,9 +54,9 @@ class Replay:
     def _from_file(self, request: Request) -> Exchange:
         idents = [Sample.of(request.messages).id, *([request.sample.id] if request.sample else [])]
         for ident in idents:
-            found = self._replies.get((ident, request.run), self._replies.get((ident, None)))
-            if found is not None:
-                text, reasoning = found
+            entry = self._replies.get((ident, request.run), self._replies.get((ident, None)))
+            if entry is not None:
+                text, reasoning = entry
                 status = Status.OK if text.strip() else Status.UNPARSABLE
                 return Exchange(
                     status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time(), reasoning=reasoning

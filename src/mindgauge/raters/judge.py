@@ -176,11 +176,13 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         by_tree, others = (
             rubric.restricted([n for n in names if (n in decided) is walked]) for walked in (True, False)
         )
-        reasoned = (
-            others.restricted([c.name for c in others.criteria if c.of_reasoning is apart]) for apart in (False, True)
+        by_subject = (
+            others.restricted([c.name for c in others.criteria if c.of_reasoning is side]) for side in (False, True)
         )
         joint = self.mode is Mode.JOINT
-        rubrics = [r for shown in reasoned if shown.criteria for r in ([shown] if joint else _one_by_one(shown))]
+        rubrics = [
+            r for rubric_ in by_subject if rubric_.criteria for r in ([rubric_] if joint else _one_by_one(rubric_))
+        ]
         kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
         parts = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
         if self.tree is None or not by_tree.criteria:
@@ -315,8 +317,8 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
         parts = self._subject(sample, reply, protocol).parts
-        shown = ((part, self._shown(part, sample, reply, protocol)) for part in parts)
-        return [self._request(call, subject.input, 0) for part, subject in shown if subject for call in part.calls]
+        subjects = ((part, self._shown(part, sample, reply, protocol)) for part in parts)
+        return [self._request(call, subject.input, 0) for part, subject in subjects if subject for call in part.calls]
 
     def window(self, sample: Sample, reply: Reply, protocol: str | None = None) -> Window:
         """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""

@@ -35,23 +35,23 @@ def _said(run: OpenRun, section: Section, system: System, rater: str, scores: di
     if reason:
         yield f"{start}how replies follow from reasoning is not shown ({reason})."
         return
-    told = []
+    parts = []
     for metric, (reasoning, reply) in zip(GIVEN, (PAIRS[0], PAIRS[3]), strict=True):
         score = scores.get(metric.name)
         if score is None or score.value is None:
-            told.append(f"no reasoning was rated {reasoning}")
+            parts.append(f"no reasoning was rated {reasoning}")
             continue
         n = score.n - score.missing
-        found = bounded(score.value, score.low, score.high, "share")
-        told.append(
-            f"{count(round(score.value * n))} of {plural(n, 'reply', 'replies')} after {reasoning} reasoning are {reply} ({found})"
+        share = bounded(score.value, score.low, score.high, "share")
+        parts.append(
+            f"{count(round(score.value * n))} of {plural(n, 'reply', 'replies')} after {reasoning} reasoning are {reply} ({share})"
         )
-    yield f"{start}{'; '.join(told)}."
+    yield f"{start}{'; '.join(parts)}."
     names = [criterion.name for criterion in criteria(section.benchmark, of_reasoning=True)]
-    rated = section.ratings.filter(
+    ratings = section.ratings.filter(
         pl.col("criterion").is_in(names), pl.col("rater") == rater, pl.col("model") == system.model
     )
-    bare = rated.filter((pl.col("status") == "not_applicable").all().over("subject"))["subject"].n_unique()
+    bare = ratings.filter((pl.col("status") == "not_applicable").all().over("subject"))["subject"].n_unique()
     if bare:
         yield f"{start}{plural(bare, 'reply comes', 'replies come')} without reasoning and {'is' if bare == 1 else 'are'} left out."
 
@@ -60,13 +60,13 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
     """Tabulate what replies are after which reasoning: four rows for each model and judge."""
     rows: list[list[Cell]] = []
     for run, section, system, rater, scores in _of(runs, systems):
-        hidden = _withheld(run, section, rater, scores)
+        reason = _withheld(run, section, rater, scores)
         for reasoning, reply in PAIRS:
             score = scores[f"{reply}_after_{reasoning}"]
             n = score.n - score.missing
             figures: list[Cell] = [round((score.value or 0) * n), score.value, score.low, score.high]
-            shown = [LIMITED, None, None, None] if hidden else figures
-            rows.append([system.label, section.benchmark.name, rater, reasoning, reply, *shown, n, score.missing])
+            cells = [LIMITED, None, None, None] if reason else figures
+            rows.append([system.label, section.benchmark.name, rater, reasoning, reply, *cells, n, score.missing])
     columns = [
         Column("model"), Column("benchmark"), Column("rated by"), Column("reasoning"), Column("reply"), Column("replies", "count"),
         Column("share", "share"), Column("from", "share"), Column("to", "share"), Column("of", "count"), Column("missing", "count"),
@@ -94,7 +94,7 @@ def _of(
 def _withheld(run: OpenRun, section: Section, rater: str, scores: dict[str, Score]) -> str:
     """Say why figures may not be shown: a judge that cannot be used, or that agrees too little with people on a part."""
     void = next((score.void for score in scores.values() if score.void), "")
-    named = [criterion.name for of in (False, True) for criterion in criteria(section.benchmark, of_reasoning=of)]
-    cards = [run.standings.cards.get((section.benchmark.name, name, rater)) for name in named]
+    names = [criterion.name for side in (False, True) for criterion in criteria(section.benchmark, of_reasoning=side)]
+    cards = [run.standings.cards.get((section.benchmark.name, name, rater)) for name in names]
     limited = not run.standings.shown and any(card is not None and card.limited for card in cards)
     return void or LIMITED * limited

@@ -437,11 +437,11 @@ class _Chain:
         if self._client is not None and say is None:  # clients begin alike, and may go on alike
             exchange = parted(await self.session.asker(step.model, step.benchmark.name, talks=True)(request))
         else:
-            called = await self.session.call(step.model, request, say)
-            exchange = parted(called)
+            answer = await self.session.call(step.model, request, say)
+            exchange = parted(answer)
             store.add_call(
                 request.key(step.identity), request.prompt_hash, step.benchmark.name, step.model.name, self.run,
-                called, text=False,
+                answer, text=False,
             )  # fmt: skip
         history = exchange.before or addressed
         ended = Outcome.of_reply(exchange.status) if exchange.status is not Status.OK else None

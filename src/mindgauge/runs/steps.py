@@ -78,11 +78,11 @@ def parted(exchange: Exchange) -> Exchange:
     before = tuple(
         Message(m.role, apart(m.content)[0] if m.role == "assistant" else m.content) for m in exchange.before
     )
-    text, thought = apart(exchange.text)
-    reasoning = "\n\n".join(filter(None, (exchange.reasoning, thought)))
-    parts = replace(exchange, text=text, reasoning=reasoning, before=before)
-    lost = exchange.status is Status.OK and not text.strip()
-    return replace(parts, status=Status.UNPARSABLE, error=NO_REPLY) if lost else parts
+    text, block = apart(exchange.text)
+    reasoning = "\n\n".join(filter(None, (exchange.reasoning, block)))
+    answer = replace(exchange, text=text, reasoning=reasoning, before=before)
+    empty = exchange.status is Status.OK and not text.strip()
+    return replace(answer, status=Status.UNPARSABLE, error=NO_REPLY) if empty else answer
 
 
 class PlannedSubject(NamedTuple):
@@ -404,8 +404,8 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
                 await session.committed()
                 return
-            called = await session.call(model, request)
-            exchange = parted(called)
+            answer = await session.call(model, request)
+            exchange = parted(answer)
             reply = Reply.of(
                 sample.id, name, run, exchange.status, exchange.text,
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
@@ -414,7 +414,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                             **({"error": exchange.error} if exchange.error else {}),
                             **({HELD: exchange.before} if exchange.before else {}), **self.reasoned(exchange)},
             )  # fmt: skip
-            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, called, text=False)
+            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, answer, text=False)
             store.add_reply(benchmark.name, reply)
             await session.committed()
 

@@ -123,8 +123,8 @@ def exchange(output: Any, seconds: float = 0.0) -> Exchange:
     reason = _REASONS.get(output.stop_reason, output.stop_reason)
     content = output.choices[0].message.content
     thoughts = [part.reasoning for part in content if part.type == "reasoning" and not part.redacted] if isinstance(content, list) else []  # fmt: skip
-    thought = completion.words("\n\n".join(thoughts))
-    answer = Completion(completion.words(output.completion), reason, "", usage, str(output.model), "", thought)
+    reasoning = completion.words("\n\n".join(thoughts))
+    answer = Completion(completion.words(output.completion), reason, "", usage, str(output.model), "", reasoning)
     return completion.exchange(answer, None, seconds=seconds)
 
 

@@ -61,10 +61,10 @@ def _replies(log: InspectLog) -> Iterator[tuple[int, _Row]]:
         answer = _answer(sample) if last is None else spoken[last]["content"]
         before = spoken if last is None else spoken[:last]
         status = _status(sample, answer)
-        thought = _thought(sample)
+        reasoning = _reasoning(sample)
         row: _Row = {
             **_known(log, sample), "messages": before, "reply": answer if status is Status.OK else "",
-            **({REASONING: thought} if thought else {}),
+            **({REASONING: reasoning} if reasoning else {}),
         }  # fmt: skip
         yield number, row if status is Status.OK else {**row, "status": status.value}
 
@@ -118,10 +118,10 @@ def _answer(sample: LoggedSample) -> str:
     return next((_text(_resolved(choice.message, sample.attachments)) for choice in sample.output.choices), "")
 
 
-def _thought(sample: LoggedSample) -> str:
+def _reasoning(sample: LoggedSample) -> str:
     """Return the reasoning in the last message of the assistant."""
-    spoken = (m for m in reversed(sample.messages or ()) if m.get("role") == "assistant")
-    message = next(spoken, next((choice.message for choice in sample.output.choices), {}))
+    messages = (m for m in reversed(sample.messages or ()) if m.get("role") == "assistant")
+    message = next(messages, next((choice.message for choice in sample.output.choices), {}))
     parts = message_content.read(_resolved(message, sample.attachments).get("content"))
     return bounds.clean("\n\n".join(parts.reasoning)) if parts is not None else ""
 

@@ -145,20 +145,10 @@ def of_lines(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbon
     languages = [
         texts.language_of(r, line.language or "en") if r else "" for r, line in zip(replies, lines, strict=True)
     ]
-    thought = {
-        line.line - first: texts.clean(sources.reasoning[line.subject])
-        for line in lines
-        if line.subject in sources.reasoning
-    }
+    reasoning = {line.line - first: sources.reasoning[line.subject] for line in lines if line.subject in sources.reasoning}  # fmt: skip
     return ShardTexts(
-        groups,
-        [line.subject for line in lines],
-        replies,
-        languages,
-        [line.status for line in lines],
-        histories,
-        thought,
-    )
+        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], histories, reasoning
+    )  # fmt: skip
 
 
 def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: Ribbons) -> _Sources:
@@ -179,7 +169,7 @@ def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: R
         if facts.history is not None:
             histories[ident] = facts.history
         if facts.reasoning:
-            reasoning[ident] = facts.reasoning
+            reasoning[ident] = texts.clean(facts.reasoning)
     return _Sources(messages, replies, histories, texts.places(run, section, hidden), ribbons, reasoning)
 
 

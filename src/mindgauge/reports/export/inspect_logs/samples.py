@@ -64,16 +64,16 @@ def sample(
     ]
     text = case.reply.text if case.reply is not None else _answer(case, named.model, ratings)
     answer = {"role": "assistant", "content": text, "source": "generate", "model": named.model}
-    thought = case.reply.reasoning if case.reply is not None else ""
-    parts = [{"type": "reasoning", "reasoning": thought}, {"type": "text", "text": text}]
-    said = {**answer, "content": parts} if thought else answer
+    reasoning = case.reply.reasoning if case.reply is not None else ""
+    parts = [{"type": "reasoning", "reasoning": reasoning}, {"type": "text", "text": text}]
+    message = {**answer, "content": parts} if reasoning else answer
     record = case.outcome if case.outcome is not None and case.outcome.status is not Status.OK else case.reply
     usage = _usage(case.reply.usage) if case.reply is not None else _usage(None)
     return {
         "id": named.ident, "epoch": case.epoch, "input": shown_messages,
         "target": "" if case.sample.target is None else str(case.sample.target),
-        "messages": [*shown_messages, *([said] if text or thought else [])],
-        "output": _output(case, record, said, text, usage),
+        "messages": [*shown_messages, *([message] if text or reasoning else [])],
+        "output": _output(case, record, message, text, usage),
         _SCORES: scores, "metadata": {**case.sample.tags, "cluster": case.sample.cluster}, "store": {}, "events": [],
         "model_usage": {named.model: usage}, "attachments": {},
         **({"uuid": case.reply.id, "total_time": case.reply.seconds, "working_time": case.reply.seconds} if case.reply else {}),
