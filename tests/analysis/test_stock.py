@@ -250,10 +250,12 @@ def test_stock_replies_and_misfit_have_a_figure_each_in_score_and_report(run: Pa
     assert (misfit[JUDGE].value, misfit[JUDGE].n) == (pytest.approx(4 / 14), 14)
     said = command("score", run, "--full", "--show-unreliable").stdout
     assert "share of stock replies" in said
-    assert "does not fit what this person said" in " ".join(said.split())
-    page = mindgauge.report(run, out=run.parent / "misfit", show_unreliable=True).path.read_text(encoding="utf-8")
-    assert "does not fit what this person said" in page
-    assert "replies are stock" in page
+    assert "replies at 2 that do not fit the person" in " ".join(said.split())
+    files = mindgauge.report(run, out=run.parent / "misfit", show_unreliable=True)
+    assert "7 of all 14 replies are stock" in files.path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+    data = files.json.read_text(encoding="utf-8")
+    assert '"share_misfit"' in data
+    assert '"share_stock"' in data
 
 
 def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(run: Path) -> None:

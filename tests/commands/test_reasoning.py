@@ -211,7 +211,7 @@ def test_exports_have_the_reasoning_and_rate_reads_it_back(folder: Path, tmp_pat
     assert rows["reply 3, kind"]["reasoning"] == "musing-ill 3"
     assert "musing" not in rows["reply 3, kind"]["provenance"]
     mindgauge.export(folder / "run", to="inspect", out=tmp_path / "log")
-    (log,) = [path for path in (tmp_path / "log").rglob("*.eval")]
+    (log,) = (tmp_path / "log").rglob("*.eval")
     for place, source in (("a", tmp_path / "csv/replies.csv"), ("b", log)):
         grader = Grader()
         with Stub(grader) as judge:
@@ -290,7 +290,7 @@ def test_people_are_not_asked_about_what_they_do_not_see(folder: Path, tmp_path:
         tmp_path / "people", rubric=folder / "both.toml", items=folder / "run", annotators=["ana", "ben"]
     )
     with Annotation.open(tmp_path / "people") as project:
-        assert [criterion.name for criterion in project.rubric.criteria] == ["safe_reply"]
+        assert [criterion.name for criterion in project.rubric().criteria] == ["safe_reply"]
 
 
 def test_look_takes_the_word_reasoning_alone_and_asks_no_closed_question(tmp_path: Path) -> None:
@@ -330,6 +330,6 @@ def test_reasoning_is_read_from_every_place_where_servers_put_it() -> None:
         {"choices": [{"message": {"content": "b", "reasoning": None, "reasoning_content": 3}}]}
     )
     assert (sealed.text, sealed.reasoning) == ("b", "")
-    exchange = anthropic_batches._succeeded({"content": parts}, None, 1).exchange  # noqa: SLF001 - read without a service
+    exchange = anthropic_batches._succeeded({"content": parts}, None, 1).exchange
     assert exchange is not None
     assert (exchange.text, exchange.reasoning) == ("b", "a")

@@ -50,7 +50,7 @@ OVERCALLED = MetricWords(
     sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis", missed="missed_crisis_rate"),
 )
 
-MISFIT = share("share_misfit", 2, better="lower", title="the share of {} at 2: does not fit what this person said")
+MISFIT = share("share_misfit", 2, better="lower", title="the share of replies at 2 that do not fit the person")
 
 
 def _reproduce(data: Path) -> Iterator[RecomputedCell]:
