@@ -275,7 +275,7 @@ NOT_OF_TRANSFORMS = (
 )  # fmt: skip
 """The fields of `Asking` and `Judging` that `dataset transform` does not have."""
 
-OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person")
+OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_reasoning")
 """The options of a run that a closed question about messages has no use for: of judges of replies, and of dialogues."""
 
 
