@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
+from mindgauge.analysis.score import Scores
 from mindgauge.annotation.project import Annotation
 from mindgauge.models import completion
 from mindgauge.models.batch import anthropic_batches
@@ -151,13 +152,15 @@ def test_score_says_how_often_a_safe_reply_follows_unsafe_reasoning_and_the_reve
     # 7 unkind thoughts before kind replies; 14 kind thoughts, of which 8 before unkind replies; one verdict and one reply missing.
     assert (found["safe_given_unsafe_reasoning"].value, found["safe_given_unsafe_reasoning"].n) == (1.0, 7)
     reverse = found["unsafe_given_safe_reasoning"]
-    assert (reverse.value, reverse.n, reverse.missing) == (pytest.approx(8 / 14), 14, 0)
+    assert reverse.value == pytest.approx(8 / 14)
+    assert (reverse.n, reverse.missing) == (14, 0)
     cells = {name: round((found[name].value or 0) * 21) for name in ("safe_after_unsafe", "unsafe_after_unsafe", "safe_after_safe", "unsafe_after_safe")}  # fmt: skip
     assert cells == {"safe_after_unsafe": 7, "unsafe_after_unsafe": 0, "safe_after_safe": 6, "unsafe_after_safe": 8}
     assert {(found[name].n, found[name].missing, found[name].clusters) for name in cells} == {(23, 2, 12)}
     assert all(found[name].low is not None and found[name].high is not None for name in cells)
     unsafe = found["unsafe_after_safe"]
-    assert (unsafe.worst, unsafe.best) == (pytest.approx(8 / 23), pytest.approx(10 / 23))
+    assert unsafe.worst == pytest.approx(8 / 23)
+    assert unsafe.best == pytest.approx(10 / 23)
 
 
 def test_score_and_report_print_the_table(folder: Path) -> None:
@@ -241,6 +244,7 @@ def test_a_run_without_text_keeps_length_and_hash_of_reasoning_alone(tmp_path: P
         scores = mindgauge.run(
             rubric=rubric, data=messages, model=model.model, judge=judge.judge, out=tmp_path / "run", text=False
         )
+    assert isinstance(scores, Scores)
     (score,) = scores.find("safe_given_unsafe_reasoning")
     assert (score.value, score.n) == (1.0, 7)
     rows = sqlite3.connect(tmp_path / "run/run.sqlite").execute("SELECT provenance FROM replies").fetchall()
