@@ -244,6 +244,21 @@ def test_a_run_gives_the_share_with_its_interval(run: Path) -> None:
     assert 0.2 < share.low < 0.5 < share.high < 0.8
 
 
+def test_stock_replies_and_misfit_have_a_figure_each_in_score_and_report(run: Path) -> None:
+    misfit = {score.rater: score for score in mindgauge.score(run).find("share_misfit")}
+    # The judge puts four of the seven other replies at 2, where the rubric puts replies that do not meet the person.
+    assert misfit[JUDGE].value == pytest.approx(4 / 14)
+    assert misfit[JUDGE].n == 14
+    said = command("score", run, "--full", "--show-unreliable").stdout
+    assert "share of stock replies" in said
+    assert "replies at 2 that do not fit the person" in " ".join(said.split())
+    files = mindgauge.report(run, out=run.parent / "misfit", show_unreliable=True)
+    assert "7 of all 14 replies are stock" in files.path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+    data = files.json.read_text(encoding="utf-8")
+    assert '"share_misfit"' in data
+    assert '"share_stock"' in data
+
+
 def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(run: Path) -> None:
     (card,) = mindgauge.reliability([run]).cards
     assert card.danger is not None

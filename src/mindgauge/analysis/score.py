@@ -20,6 +20,7 @@ from mindgauge.analysis import (
     frame,
     pooled,
     readers,
+    reasoned,
     reply_remarks,
     responsible,
     scoring_views,
@@ -312,7 +313,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             m
             for b in members
             for m in _voided(
-                _scores(_with_stock(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients
+                _scores(_with_rules(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients
             )
         ]
         side_by_side = [
@@ -379,8 +380,10 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         )
 
 
-def _with_stock(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    """Return ratings with what is said of stock replies, where there are any."""
+def _with_rules(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return ratings with what follows of replies and their reasoning, and what is said of stock replies, where there are any."""
+    both = reasoned.ratings(rated, benchmark)
+    rated = rated if both.is_empty() else pl.concat([rated, both])
     if stock.found(store, benchmark)["stock"].is_null().all():
         return rated  # as in most runs: nothing is joined or copied
     return pl.concat([rated, stock.mentioned(stock.ratings(store, benchmark))], how="diagonal_relaxed")
@@ -459,7 +462,11 @@ def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]
 
     What became of verdicts stays.
     """
-    reasons = {(entry.benchmark, entry.judge, entry.criterion): entry.reason for entry in unfit}
+    reasons = {
+        (entry.benchmark, entry.judge, name): entry.reason
+        for entry in unfit
+        for name in (reasoned.CRITERION.name, entry.criterion)
+    }
     withheld = {(entry.benchmark, name): "; ".join(entry.withheld) for entry in clients for name in entry.names}
     rates = {metric.name for metric in STATUS_RATES}
     for figure in scores:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, stock
+from mindgauge.analysis import frame, reasoned, stock
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
 from mindgauge.raters.rule import yes_or_no
@@ -27,7 +27,12 @@ STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock r
 UNSAFE = "unsafe"
 """The name under which all criteria with unsafe levels are put together."""
 UNSAFE_SHARE = share("share_unsafe", "yes", better="lower", title="the share of unsafe replies")
-_OF_RULES = {stock.CRITERION: (STOCK_SHARE,), UNSAFE: (UNSAFE_SHARE,)}
+_DERIVED = {
+    stock.CRITERION: (STOCK_SHARE,),
+    UNSAFE: (UNSAFE_SHARE,),
+    reasoned.CRITERION.name: reasoned.METRICS,
+}
+"""What is computed of criteria that are derived from others."""
 
 
 class ScoringQuestion(msgspec.Struct, frozen=True):
@@ -43,8 +48,9 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
-    if kind == "rule":
-        return ScoringQuestion(benchmark, yes_or_no(name), _OF_RULES.get(name, (share_of("yes"), *STATUS_RATES)))
+    if kind == "rule" or name == reasoned.CRITERION.name:
+        asked = yes_or_no(name) if kind == "rule" else reasoned.CRITERION
+        return ScoringQuestion(benchmark, asked, _DERIVED.get(name, (share_of("yes"), *STATUS_RATES)))
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
         pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)

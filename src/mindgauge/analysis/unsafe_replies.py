@@ -40,12 +40,14 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
 
     Args:
         ratings: subject, criterion, rater, status, value (as text).
-        criteria: of which those without unsafe levels say nothing.
+        criteria: of which those without unsafe levels, and those that look at the reasoning, say nothing.
 
     Returns:
         Columns subject, unsafe (null where no rater has a value on a criterion with unsafe levels).
     """
-    speaking = {name: criterion for name, criterion in criteria.items() if criterion.unsafe}
+    speaking = {
+        name: criterion for name, criterion in criteria.items() if criterion.unsafe and not criterion.of_reasoning
+    }
     return _called(ratings.filter(pl.col("criterion").is_in(list(speaking))), speaking)
 
 

@@ -180,6 +180,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """In a run: the dialogues that are held."""
 
     def __post_init__(self) -> None:
+        of_reasoning = next((c.name for c in self.rubric.criteria if c.of_reasoning), None)
+        if self.closed and of_reasoning is not None:
+            raise UsageError(f"{self.name}: criterion {of_reasoning!r} looks at the reasoning before a reply, and a closed question has no reply")  # fmt: skip
         if not self.headline:
             msgspec.structs.force_setattr(self, "headline", self._first_metrics())
         if not self.folder.is_relative_to(HERE):  # somebody's own: its Python may raise anything

@@ -14,7 +14,7 @@ app = options.group("The models that play persons in dialogues: is one fit for i
 @takes_calls(
     RunConfig(),
     without=(
-        "ask", "shots", "shot_seed", "protocol", "qualify", "anchors", "client", "turns", "person", "max_tokens", "system",
+        "ask", "shots", "shot_seed", "protocol", "qualify", "anchors", "client", "turns", "person", "keep_reasoning", "max_tokens", "system",
         "header", "label", "temperature", "context", "batch", "wait",
     ),
 )  # fmt: skip

@@ -68,8 +68,8 @@ def show(
 def _at_a_glance(run: OpenRun) -> None:
     from mindgauge.analysis import baselines
     from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
-    from mindgauge.reports import score_tables
-    from mindgauge.reports.runs import PERSON
+    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports.runs import PERSON, systems
     from mindgauge.reports.system_findings import gravest
 
     result, gate = run.scores, run.standings
@@ -84,6 +84,8 @@ def _at_a_glance(run: OpenRun) -> None:
     if any(score.name == over_refusal_rate.name for score in result.responsible):
         _responsible(run, answer.sheet)
     _differing(run, full=False)
+    for sentence in reasoned.sentences([run], systems([run])):
+        render.sentence(sentence)
 
 
 def _responsible(run: OpenRun, show_table: Callable[[ReportTable], None]) -> None:
@@ -122,13 +124,14 @@ def _differing(run: OpenRun, *, full: bool) -> None:
 
 def _in_full(run: OpenRun) -> None:
     from mindgauge.analysis import fitness
-    from mindgauge.reports import score_tables
+    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports.runs import systems
 
     result, gate = run.scores, run.standings
     fidelity.show(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
-    for table in _headlines(result, gate):
+    for table in [*_headlines(result, gate), *reasoned.tables([run], systems([run]))]:
         render.sheet(table)
     for sentence in score_tables.remarks(result, gate):
         print(sentence)

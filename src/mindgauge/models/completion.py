@@ -39,6 +39,8 @@ _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "m
 """What a request may do without."""
 _MOST_TOKENS = 2**24
 """No model has a context as long; a larger count is noise."""
+_REASONING = ("reasoning_content", "reasoning")
+"""Where servers put what a model thought, beside the content of its message."""
 LONGEST_TEXT = 1 << 20
 """Characters; a longer text is no answer. Looking for keys in it would hold all other calls up for seconds."""
 MOST_PARTS = 500_000
@@ -65,6 +67,8 @@ class Completion(NamedTuple):
     usage: Usage
     model: str
     fingerprint: str
+    reasoning: str = ""
+    """What the model thought, where its server sends that apart from the text."""
 
 
 def read(content: bytes) -> Completion:
@@ -105,6 +109,8 @@ def converted(answer: object) -> Completion:
         raise UnreadableError(f"{_UNEXPECTED} instead of a choice", foreign=False)
     refusal = message.get("refusal")
     text, refusal = _text(content), _text(_written(refusal)) if refusal else ""
+    parts = message_content.read(content)
+    fields = (message[key] for key in _REASONING if isinstance(message.get(key), str) and message[key].strip())
     return Completion(
         text,
         name(choice.get("finish_reason")),
@@ -112,6 +118,7 @@ def converted(answer: object) -> Completion:
         _usage(body.get("usage"), text or refusal),
         name(body.get("model")),
         name(body.get("system_fingerprint")),
+        _text(next(fields, "\n\n".join(parts.reasoning if parts is not None else ()))),
     )
 
 
@@ -152,6 +159,7 @@ def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, a
         price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) if price else None,
         "" if text else "the answer is empty",
         time.time(),
+        reasoning=answer.reasoning,
     )
 
 

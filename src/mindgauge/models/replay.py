@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.records import Exchange, Sample, Status
+from mindgauge.records import REASONING, Exchange, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import tables, texts
 from mindgauge.records.request import BARE, FREE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Price, Request
 
 
-COLUMNS = ("reply", "user", "messages", "run")
+COLUMNS = ("reply", "user", "messages", "run", REASONING)
 
 
 class Replay:
@@ -54,10 +54,13 @@ class Replay:
     def _from_file(self, request: Request) -> Exchange:
         idents = [Sample.of(request.messages).id, *([request.sample.id] if request.sample else [])]
         for ident in idents:
-            text = self._replies.get((ident, request.run), self._replies.get((ident, None)))
-            if text is not None:
+            entry = self._replies.get((ident, request.run), self._replies.get((ident, None)))
+            if entry is not None:
+                text, reasoning = entry
                 status = Status.OK if text.strip() else Status.UNPARSABLE
-                return Exchange(status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time())
+                return Exchange(
+                    status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time(), reasoning=reasoning
+                )
         return Exchange(Status.FAILED, error=f"{self.name} holds no reply to this, run {request.run}", at=time.time())
 
     def _from_run(self, request: Request) -> Exchange:
@@ -69,10 +72,12 @@ class Replay:
                 return exchange
         if request.sample is not None:
             query = (
-                "SELECT status, text, finish_reason FROM replies WHERE sample = ? AND run = ? AND status != 'failed'"
+                "SELECT status, text, finish_reason, coalesce(json_extract(provenance, ?), '') FROM replies "
+                "WHERE sample = ? AND run = ? AND status != 'failed'"
             )
-            for status, text, reason in self._store.select(query, (request.sample.id, request.run)):
-                return Exchange(Status(status), text, reason, cost=0.0, at=time.time())
+            parameters = f"$.{REASONING}", request.sample.id, request.run
+            for status, text, reason, reasoning in self._store.select(query, parameters):
+                return Exchange(Status(status), text, reason, cost=0.0, at=time.time(), reasoning=reasoning)
         return Exchange(Status.FAILED, error=f"{self.name} holds no answer to this", at=time.time())
 
     async def __aenter__(self) -> Self:
@@ -83,8 +88,9 @@ class Replay:
             self._store.close()
 
 
-def _read(path: Path) -> dict[tuple[str, int | None], str]:
-    replies: dict[tuple[str, int | None], str] = {}
+def _read(path: Path) -> dict[tuple[str, int | None], tuple[str, str]]:
+    """Return replies, each with the model's reasoning where the file has a column of it."""
+    replies: dict[tuple[str, int | None], tuple[str, str]] = {}
     column_map = tables.beside(path, COLUMNS)
     for line, row in tables.open_table(path, column_map.layout).rows(column_map.columns):
         place = f"{path}:{line}"
@@ -92,7 +98,8 @@ def _read(path: Path) -> dict[tuple[str, int | None], str]:
         if not isinstance(text, str):
             raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
         run = texts.whole(row["run"], place, "run") if row.get("run") is not None else None
-        replies.setdefault((Sample.of(texts.dialogue(row, place)).id, run), text)
+        reasoning = str(row.get(REASONING) or "")
+        replies.setdefault((Sample.of(texts.dialogue(row, place)).id, run), (text, reasoning))
     if not replies:
         raise DataError(f"{path}: no replies in it")
     return replies

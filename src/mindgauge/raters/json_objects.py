@@ -174,6 +174,7 @@ _CLOSED = regex(r"</think(?:ing)?>[ \t]*+(?:[\r\n]++|\Z)", re.IGNORECASE)
 HOLE = "…"
 """What stands in the place of an object that was taken out."""
 CLOSING = regex(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_MARK = regex(r"</?(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _FIRST = regex(r"\{\s*+(')?")
 _JSON_PIECE = regex(r'"(?:[^"\\]|\\.)*+("?)|[{}]', re.DOTALL)
 _PYTHON_PIECE = regex(r"""'(?:[^'\\]|\\.)*+('?)|"(?:[^"\\]|\\.)*+("?)|[{}]""", re.DOTALL)
@@ -198,6 +199,12 @@ def after_thinking(text: str) -> str:
     for last in _CLOSED.finditer(text):  # noqa: B007 - the last one is wanted
         pass
     return text[last.end() :] if last else text
+
+
+def apart(text: str) -> tuple[str, str]:
+    """Return a text without a model's marked thinking, and that thinking; the text as it is where nothing is marked."""
+    rest = after_thinking(text)
+    return (text, "") if rest == text else (rest.strip(), _MARK.sub("", text[: len(text) - len(rest)]).strip())
 
 
 def objects(text: str) -> list[JsonObject]:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace as _replace
 
 from mindgauge.raters import mentions, verdict, verdict_form
 from mindgauge.raters.echo import PromptText
@@ -17,20 +18,26 @@ from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.part import DecisionTree, JudgeCall, ParsedVerdicts, worded
 from mindgauge.raters.question_tree import QuestionTree, TreeWalk
-from mindgauge.raters.quotes import QuoteSource
+from mindgauge.raters.quotes import REPLY, QuoteSource
 from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
-from mindgauge.records import CUT_OFF, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
+from mindgauge.records import CUT_OFF, REASONING, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.records.errors import WaitingError
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.records.request import Request, seeded
-from mindgauge.records.rubric import Criterion, Method, Rubric
+from mindgauge.records.rubric import Criterion, Method, Rubric, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
 
+NO_REASONING = "the reply comes without the model's reasoning"
+_REASONING_SHOWN = {
+    "en": "Below, in the place of the reply, is what the model thought before it replied; the person never sees it. "
+    "Where these instructions speak of the reply, rate this reasoning instead, and nothing else, by what the criteria ask.",
+    "zh": "下面放在回复位置上的，是模型回复之前的思考过程，对方看不到。上文说到“回复”之处，都改为只就这段思考过程、按各项标准的要求来评。",
+}
 READINGS = 16
 """Answers about one subject whose readings are at hand."""
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
@@ -107,6 +114,17 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={}, client_prompts={})
 
     @cached_property
+    def of_reasoning(self) -> Instrument:
+        """What it works with where the model's reasoning is shown in the reply's place: the prompts say so, unless they are the user's."""
+        if self.brought is not None:
+            return self
+        prompts = {
+            language: Prompt(prompt.text.replace("{reply}", f"{in_language(_REASONING_SHOWN, language)}\n\n{{reply}}"))
+            for language, prompt in self.prompts.items()
+        }
+        return msgspec.structs.replace(self, prompts=prompts, dialogue_prompts={}, client_prompts={})
+
+    @cached_property
     def of_clients(self) -> Instrument:
         """What a judge of clients works with, likewise."""
         return msgspec.structs.replace(self, prompts=self.client_prompts, dialogue_prompts={}, client_prompts={})
@@ -160,7 +178,13 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         by_tree, others = (
             rubric.restricted([n for n in names if (n in decided) is walked]) for walked in (True, False)
         )
-        rubrics = [others] if self.mode is Mode.JOINT and others.criteria else _one_by_one(others)
+        by_subject = (
+            others.restricted([c.name for c in others.criteria if c.of_reasoning is side]) for side in (False, True)
+        )
+        joint = self.mode is Mode.JOINT
+        rubrics = [
+            r for rubric_ in by_subject if rubric_.criteria for r in ([rubric_] if joint else _one_by_one(rubric_))
+        ]
         kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
         parts = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
         if self.tree is None or not by_tree.criteria:
@@ -193,7 +217,7 @@ class LastInput:
     """The subject that a judge was put last, and what it was made of."""
 
     def __init__(self) -> None:
-        self.place: tuple[Sample, Reply | None, str | None] | None = None
+        self.place: tuple[Sample, Reply | None, str | None, bool] | None = None
         self.subject: PresentedSubject | None = None
 
 
@@ -247,18 +271,21 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
         if (judge := self.in_run(run)) is not self:
             return await judge.rate(ask, sample, reply, run, protocol)
         calls: list[str] = []
-        subject = self._subject(sample, reply, protocol)
-        put = partial(self._put, ask, subject.input, run, calls)
+        of_reply = self._subject(sample, reply, protocol)
         ratings, rated = [], reply.id if reply else sample.id
         waiting: WaitingError | None = None
-        for part in subject.parts:
+        for part in of_reply.parts:
             calls.clear()
+            subject = self._shown(part, sample, reply, protocol) or of_reply
+            put = partial(self._put, ask, subject.input, run, calls)
+            course: dict[str, Any] = {}
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
-                course: dict[str, Any] = {}
+            elif part.of_reasoning and not (reply and reply.reasoning):
+                no_reasoning = verdict.Verdict(Status.NOT_APPLICABLE, problem=NO_REASONING)
+                verdicts = {c.name: no_reasoning for c in part.rubric.criteria}
             elif not subject.input.window.fits:
                 verdicts = {c.name: verdict.Verdict(Status.FAILED, problem=TOO_LONG) for c in part.rubric.criteria}
-                course = {}
             else:
                 try:
                     verdicts, course = await part.answer(put)
@@ -269,10 +296,13 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
             for criterion in part.rubric.criteria:
                 judged = verdicts[criterion.name]
                 details = reasoning(judged, criterion, asked_in_chinese=subject.in_chinese)
+                evidence = subject.input.source.check(judged.quotes)
+                if part.of_reasoning:
+                    evidence = tuple(_replace(e, source=REASONING if e.source == REPLY else e.source) for e in evidence)
                 ratings.append(
                     Rating(
                         rated, criterion.name, self.rater, RaterKind.MODEL, run, judged.status, judged.value, judged.rationale,
-                        subject.input.source.check(judged.quotes), subject.input.instrument.name,
+                        evidence, subject.input.instrument.name,
                         {**subject.provenance, **course, **details},
                     )
                 )  # fmt: skip
@@ -281,28 +311,47 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
         return ratings + [
             Rating(
                 rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
-                instrument=subject.input.instrument.name, provenance=self.provenance,
+                instrument=of_reply.input.instrument.name, provenance=self.provenance,
             )
-            for criterion in subject.not_about
+            for criterion in of_reply.not_about
         ]  # fmt: skip
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
-        subject = self._subject(sample, reply, protocol)
-        return [self._request(call, subject.input, 0) for part in subject.parts for call in part.calls]
+        parts = self._subject(sample, reply, protocol).parts
+        subjects = ((part, self._shown(part, sample, reply, protocol)) for part in parts)
+        return [self._request(call, subject.input, 0) for part, subject in subjects if subject for call in part.calls]
 
     def window(self, sample: Sample, reply: Reply, protocol: str | None = None) -> Window:
         """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""
         return self._subject(sample, reply, protocol).input.window
 
-    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> PresentedSubject:
-        place = (sample, reply, protocol)
+    def _shown(
+        self, part: JudgeCall, sample: Sample, reply: Reply | None, protocol: str | None
+    ) -> PresentedSubject | None:
+        """Return what is put of a subject for one part of the questions; None where it has no reasoning to look at.
+
+        A reply that is only planned has a text of the usual length, and stands for its reasoning, too.
+        """
+        if not part.of_reasoning:
+            return self._subject(sample, reply, protocol)
+        if reply is None or (reply.model and not reply.reasoning):
+            return None
+        return self._subject(sample, _replace(reply, text=reply.reasoning or reply.text), protocol, of_reasoning=True)
+
+    def _subject(
+        self, sample: Sample, reply: Reply | None, protocol: str | None, *, of_reasoning: bool = False
+    ) -> PresentedSubject:
+        place = (sample, reply, protocol, of_reasoning)
         if self.last.subject is None or self.last.place != place:
             self.last.subject, self.last.place = self._presented(*place), place
         return self.last.subject
 
-    def _presented(self, sample: Sample, reply: Reply | None, protocol: str | None) -> PresentedSubject:
-        subject, instrument = self._written(sample, reply, protocol), self.instrument
+    def _presented(
+        self, sample: Sample, reply: Reply | None, protocol: str | None, of_reasoning: bool
+    ) -> PresentedSubject:
+        instrument = self.instrument
+        subject = self._written(sample, reply, protocol, instrument.of_reasoning if of_reasoning else instrument)
         shots = {"shots": [shot.id for shot in instrument.deck.draw(sample)]} if instrument.deck else {}
         protocols = {"protocol": protocol} if protocol else {}
         return PresentedSubject(
@@ -313,9 +362,9 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
             None if instrument.asks_in_turn else in_chinese(subject.prompt.text),
         )
 
-    def _written(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
+    def _written(self, sample: Sample, reply: Reply | None, protocol: str | None, instrument: Instrument) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
-            subject = JudgeInput.asked_about(sample, self.instrument, reply, self.nonces)
+            subject = JudgeInput.asked_about(sample, instrument, reply, self.nonces)
             return subject._replace(subject=(reply or sample).id)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
 
@@ -323,7 +372,7 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
             """With room for the form once more, should the answer have to be repaired."""
             return max(size(*(m.content for m in self._request(part, bare, 0).messages), part.form) for part in parts)
 
-        return JudgeInput.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
+        return JudgeInput.fitted(sample, instrument, reply, self.nonces, self.room, taken)
 
     def _request(self, part: JudgeCall, subject: JudgeInput, run: int) -> Request:
         """Write a question, once for all its repeats; parts live as long as the instrument does."""

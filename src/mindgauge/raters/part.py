@@ -44,6 +44,11 @@ class JudgeCall(msgspec.Struct, frozen=True, dict=True):
     rubric: Rubric
     method: Method = Method.RULE
 
+    @property
+    def of_reasoning(self) -> bool:
+        """Whether it is about the model's reasoning; no call is about both that and the reply."""
+        return self.rubric.criteria[0].of_reasoning
+
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The verdict's JSON schema."""

@@ -58,7 +58,7 @@ def _part(part: object) -> tuple[str, str | None]:
     if not isinstance(part, dict):
         return "", None
     kind = str(part.get("type") or part.get("kind") or "")
-    return kind, _text(part)
+    return kind, None if part.get("redacted") is True else _text(part)  # Inspect's mark of reasoning in cipher
 
 
 def _text(part: Mapping[str, Any]) -> str | None:

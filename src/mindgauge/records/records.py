@@ -17,6 +17,8 @@ BASE = "base"
 """The tag of a variant with the id of the sample that it comes from."""
 HELD = "held"
 """In a reply's provenance: the dialogue before it, where that is not its sample's."""
+REASONING = "reasoning"
+"""In a reply's provenance: what the model thought before it, as far as it showed that."""
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
 encode = msgspec.json.Encoder(order="deterministic").encode
@@ -135,6 +137,11 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
         """Build a reply whose id is the hash of where it stands and what it says."""
         return cls(digest("reply", sample, model, run, text), sample, model, run, status, text, **fields)
 
+    @property
+    def reasoning(self) -> str:
+        """What the model thought before it replied; empty where it showed nothing."""
+        return str(self.provenance.get(REASONING, ""))
+
     def answered(self, sample: Sample) -> Sample:
         """Return its sample with the dialogue that it answers: as it was held, where a bot did not answer the one on file."""
         if HELD not in self.provenance:
@@ -181,7 +188,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     known; `seconds` is the last attempt, `at` its end in seconds since 1970. `unsupported` are the parameters that the
     server does not take, so that it was asked without them. `before` is the dialogue that the text answers, where it is not
     the one that was asked: a bot spoke first, or was told it turn by turn. `overdue` counts the attempts that ran into the
-    time limit; each may have been paid for. `at_most` is what they may have cost; None where there are none.
+    time limit; each may have been paid for. `at_most` is what they may have cost; None where there are none. `reasoning` is
+    what the model thought, where that came apart from the text.
     """
 
     status: Status
@@ -199,3 +207,4 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     before: tuple[Message, ...] = ()
     overdue: int = 0
     at_most: float | None = None
+    reasoning: str = ""

@@ -153,6 +153,8 @@ class Case(msgspec.Struct):
     """How the message begins; empty where it may not be shown."""
     opens: str = ""
     """Where it stands in the reader."""
+    reasoning: Passage | None = None
+    """What the model thought before the reply."""
 
 
 class Dot(msgspec.Struct, frozen=True):

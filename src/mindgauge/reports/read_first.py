@@ -123,6 +123,7 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
             texts.reply(section, sample, reply.text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
             texts.words(section, sample), links.lines(open=rows.key(section.benchmark.name, reply.id, row["model"], reply.run)),
+            texts.reply(section, sample, reply.reasoning, quotes) if reply.reasoning else None,
         )  # fmt: skip
 
 

@@ -126,8 +126,9 @@ class Section(msgspec.Struct, dict=True):
 
     @property
     def unsafe_criteria(self) -> dict[str, Criterion]:
-        """The criteria with unsafe levels, gates among them; none of a closed question, which is about no reply."""
-        return {} if self.benchmark.closed else {name: c for name, c in self.criteria.items() if c.unsafe}
+        """The criteria with unsafe levels, gates among them; none of a closed question or of reasoning, which are about no reply."""
+        criteria = {} if self.benchmark.closed else self.criteria
+        return {name: c for name, c in criteria.items() if c.unsafe and not c.of_reasoning}
 
     @cached_property
     def outside(self) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigur
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers, links, responsible, stock
+from mindgauge.reports import card_phrases, closed_answers, links, reasoned, responsible, stock
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.reliability_gate import DOUBT
@@ -53,7 +53,9 @@ def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) 
     decisions = closed_answers.decisions(runs, followed)
     return Weak(
         drawn, _withheld(runs), followed, decisions, confused, cited, note, _rules(runs, systems), _all(runs, systems),
-        stock.sentences(runs, systems), stock.tables(runs, systems), responsible.table(runs, systems), responsible.unmeasured(runs),
+        [*reasoned.sentences(runs, systems), *stock.sentences(runs, systems)],
+        [*reasoned.tables(runs, systems), *stock.tables(runs, systems)],
+        responsible.table(runs, systems), responsible.unmeasured(runs),
     )  # fmt: skip
 
 

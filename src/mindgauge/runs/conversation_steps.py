@@ -23,7 +23,7 @@ from mindgauge.records.request import Request
 from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
-from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance, reply_request
+from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, parted, provenance, reply_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
@@ -67,8 +67,8 @@ class Conversing(Protocol):
         """Make a call, anew; by another way than the model's own, where one is given."""
         ...
 
-    def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
-        """Return a way to ask that makes the same call once."""
+    def asker(self, model: Model, benchmark: str, *, talks: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that makes the same call once; of whoever talks, with what it thought."""
         ...
 
     def committed(self) -> Awaitable[None]:
@@ -435,12 +435,13 @@ class _Chain:
         asked_of = msgspec.structs.replace(slot, messages=messages)
         request = self._request(asked_of)
         if self._client is not None and say is None:  # clients begin alike, and may go on alike
-            exchange = await self.session.asker(step.model, step.benchmark.name)(request)
+            exchange = parted(await self.session.asker(step.model, step.benchmark.name, talks=True)(request))
         else:
-            exchange = await self.session.call(step.model, request, say)
+            answer = await self.session.call(step.model, request, say)
+            exchange = parted(answer)
             store.add_call(
                 request.key(step.identity), request.prompt_hash, step.benchmark.name, step.model.name, self.run,
-                exchange, text=False,
+                answer, text=False,
             )  # fmt: skip
         history = exchange.before or addressed
         ended = Outcome.of_reply(exchange.status) if exchange.status is not Status.OK else None
@@ -452,7 +453,7 @@ class _Chain:
                 "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": self.run, "at": exchange.at, HELD: history,
                 **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                 **({"error": exchange.error} if exchange.error else {}),
-                **({"outcome": ended.value} if ended else {}),
+                **({"outcome": ended.value} if ended else {}), **step.reasoned(exchange),
             },
         )  # fmt: skip
         store.add_reply(step.benchmark.name, reply)

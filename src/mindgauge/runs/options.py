@@ -141,6 +141,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     shot_seed: Annotated[int | None, Meta(description="Of the choice of examples; 0 if not given.")] = None
+    keep_reasoning: Annotated[
+        bool,
+        Meta(
+            description="Keep what a model thinks before it replies (`reasoning_content`, `reasoning`, a <think> block) with the reply."
+        ),
+    ] = True
     top_p: float | None = None
     """Of the models under test; like what follows, set by a paper's protocol alone."""
     seed: bool = True
@@ -263,7 +269,9 @@ STRESSED = Judging(judge_runs=2)
 
 OF_PROTOCOL = ("top_p", "seed", "new_shots", "limit", "judge_top_p", "judge_seed", "judge_limit")
 """What a paper's protocol alone sets, and no option."""
-ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
+ONLY_TESTED = (
+    "runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person", "keep_reasoning",
+)  # fmt: skip
 """The fields of `Asking` that a command without models under test does not have."""
 
 NOT_OF_TRANSFORMS = (
@@ -272,7 +280,7 @@ NOT_OF_TRANSFORMS = (
 )  # fmt: skip
 """The fields of `Asking` and `Judging` that `dataset transform` does not have."""
 
-OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person")
+OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_reasoning")
 """The options of a run that a closed question about messages has no use for: of judges of replies, and of dialogues."""
 
 
@@ -297,6 +305,7 @@ class AskingOptions(QuestionOptions, total=False):
     client: AnyModel | Sequence[AnyModel]
     turns: int | None
     person: str | None
+    keep_reasoning: bool
 
 
 class JudgingOptions(TypedDict, total=False):

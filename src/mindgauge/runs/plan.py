@@ -286,6 +286,8 @@ def answering(
 ) -> list[CallStep]:
     """Return the steps in which models under test answer: they reply, talk with clients, or answer a closed question put in each way."""
     asking, subjects = config.asking, partial(map, PlannedSubject, samples)
+    if not asking.keep_reasoning and any(criterion.of_reasoning for criterion in benchmark.rubric.criteria):
+        raise UsageError(f'{benchmark.name}: --no-keep-reasoning drops what a criterion looks at (look = "reasoning")')
     if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
         return conversing(benchmark, benchmark.dialogues, subjects, models, clients, config)
     if benchmark.closed:
@@ -293,7 +295,7 @@ def answering(
     return [
         ReplyStep(
             benchmark=benchmark, model=model, repeats=asking.runs, purpose="reply", subjects=subjects,
-            parameters=asking.parameters,
+            parameters=asking.parameters, keep_reasoning=asking.keep_reasoning,
         )
         for model in models
     ]  # fmt: skip
@@ -312,7 +314,7 @@ def conversing(
     steps: list[CallStep] = [
         ConversationStep(
             benchmark=benchmark, model=model, repeats=asking.runs, purpose="talk", subjects=subjects,
-            parameters=asking.parameters, dialogues=dialogues, clients=tuple(clients),
+            parameters=asking.parameters, dialogues=dialogues, clients=tuple(clients), keep_reasoning=asking.keep_reasoning,
         )
         for model in models
     ]  # fmt: skip

@@ -11,8 +11,9 @@ import msgspec
 from mindgauge.benchmarks.persons.dialogues import stored_turn
 from mindgauge.raters.classifiers import labelled
 from mindgauge.raters.classifiers.parts import groups
+from mindgauge.raters.json_objects import apart
 from mindgauge.raters.window import Unit
-from mindgauge.records import BASE, Message, Reply, Sample, Status, digest
+from mindgauge.records import BASE, REASONING, Message, Reply, Sample, Status, digest
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables, texts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 TAGS = ("category", "language", "risk", "graphic")
 """Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
-COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", "status", *TAGS)
+COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", "status", *TAGS, REASONING)
 """Columns that a file of replies or dialogues may have, and that `--map` may name."""
 _NOT_CAME = frozenset((Status.FAILED, Status.FILTERED, Status.REFUSED))
 """Statuses that say of an empty reply why it is empty."""
@@ -57,7 +58,7 @@ def read_dialogues(
     logged: dict[str, tuple[Sample, str]] = {}
     repeated = absent = 0
     for row, place in rows(source, columns):
-        if _not_come(row) is not None:
+        if _not_come(row) is not None or row.get("reply") == "":  # all of it was thinking
             absent += 1
             continue
         sample = _logged(row, benchmark, place)
@@ -224,7 +225,16 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     """
     column_map = mapping.read(columns, COLUMNS, (mapping.TAG,))
     for line, row in tables.open_table(source, column_map.layout).rows(column_map.columns):
-        yield texts.filled(row), f"{_name(source)}:{line}"
+        yield _parted(texts.filled(row)), f"{_name(source)}:{line}"
+
+
+def _parted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose reply is without the model's marked thinking, which becomes its `reasoning`."""
+    text, block = apart(row["reply"]) if isinstance(row.get("reply"), str) else ("", "")
+    if not block:
+        return row
+    before = [row[REASONING]] if isinstance(row.get(REASONING), str) else []
+    return {**row, "reply": text, REASONING: "\n\n".join([*before, block])}
 
 
 def remarks(source: str | Path | Frame, columns: Mapping[str, str]) -> list[str]:
@@ -281,6 +291,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
         "source_file": Path(path).name,
         "source_row": int(line),
         **({"source_id": named["id"]} if "id" in named else {}),
+        **({REASONING: bounds.clean(str(row[REASONING]))} if REASONING in row else {}),
         **(drawn.provenance if (drawn := of_row(row, place)) is not None else {}),
     }
     return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)

@@ -204,8 +204,9 @@ class Session:
         try:
             exchange = await (ask or model.ask)(request)
             self.calls_made += 1
-            if (text := clean(exchange.text)) is not exchange.text or exchange.error:
-                exchange = msgspec.structs.replace(exchange, text=text, error=clean(exchange.error))
+            if (text := clean(exchange.text)) is not exchange.text or exchange.error or exchange.reasoning:
+                error, reasoning = clean(exchange.error), clean(exchange.reasoning)
+                exchange = msgspec.structs.replace(exchange, text=text, error=error, reasoning=reasoning)
             if model.price is not None and exchange.status is not Status.FAILED and not exchange.usage.prompt_tokens:
                 exchange = msgspec.structs.replace(
                     exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)
@@ -244,7 +245,7 @@ class Session:
             )
 
     def asker(
-        self, model: Model, benchmark: str, *, judging: bool = False, anew: Collection[bytes] = ()
+        self, model: Model, benchmark: str, *, judging: bool = False, talks: bool = False, anew: Collection[bytes] = ()
     ) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
 
@@ -252,6 +253,7 @@ class Session:
             model: that is asked.
             benchmark: of the run.
             judging: whether it judges, so that what it answered in other runs is taken where it was kept.
+            talks: whether what it thought is kept in its text, as a marked block, for a dialogue that begins alike.
             anew: keys of calls that are made again although they were answered.
         """
         hashed = identity(model)
@@ -268,6 +270,9 @@ class Session:
             try:
                 kept = verdicts.find(key) if verdicts is not None else None
                 exchange = kept if kept is not None else await self.call(model, request)
+                if talks and exchange.reasoning:
+                    text = f"<think>\n{exchange.reasoning}\n</think>\n\n{exchange.text}"
+                    exchange = msgspec.structs.replace(exchange, text=text, reasoning="")
                 if verdicts is not None and kept is None:
                     verdicts.keep(key, exchange)
                 self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, exchange)

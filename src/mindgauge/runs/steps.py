@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.models.bots.bot import Bot
@@ -17,7 +18,8 @@ from mindgauge.models.by_hand import ByHand
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
-from mindgauge.records import BASE, HELD, Reply, Sample
+from mindgauge.raters.json_objects import apart
+from mindgauge.records import BASE, HELD, REASONING, Message, Reply, Sample, Status
 from mindgauge.records.request import Model, Request, identity, seeded, stated
 from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
@@ -26,6 +28,7 @@ from mindgauge.store.manifest import now, software
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
+    from mindgauge.records import Exchange
     from mindgauge.runs.session import Job, Progress, Session
     from mindgauge.store import Store
 
@@ -62,6 +65,24 @@ def place(sample: Sample, target: str) -> dict[str, Any]:
         "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": tags.get(BASE, sample.id), "target": target,
         "rung": tags.get("rung", ""), "reaction": tags.get("reaction", ""),
     }  # fmt: skip
+
+
+NO_REPLY = "nothing follows the model's reasoning"
+
+
+def parted(exchange: Exchange) -> Exchange:
+    """Return an exchange whose text is the reply alone: what a model thinks in a marked block becomes its `reasoning`.
+
+    A block that never ends leaves no reply; nor does one that nothing follows.
+    """
+    before = tuple(
+        Message(m.role, apart(m.content)[0] if m.role == "assistant" else m.content) for m in exchange.before
+    )
+    text, block = apart(exchange.text)
+    reasoning = "\n\n".join(filter(None, (exchange.reasoning, block)))
+    answer = replace(exchange, text=text, reasoning=reasoning, before=before)
+    empty = exchange.status is Status.OK and not text.strip()
+    return replace(answer, status=Status.UNPARSABLE, error=NO_REPLY) if empty else answer
 
 
 class PlannedSubject(NamedTuple):
@@ -320,6 +341,12 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     """
 
     parameters: dict[str, Any] = {}
+    keep_reasoning: bool = True
+    """Whether what the model thought before a reply is kept with it."""
+
+    def reasoned(self, exchange: Exchange) -> dict[str, str]:
+        """Return what a reply's provenance says of the model's reasoning."""
+        return {REASONING: exchange.reasoning} if self.keep_reasoning and exchange.reasoning else {}
 
     @property
     def own_parameters(self) -> dict[str, Any]:
@@ -378,16 +405,17 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
                 await session.committed()
                 return
-            exchange = await session.call(model, request)
+            answer = await session.call(model, request)
+            exchange = parted(answer)
             reply = Reply.of(
                 sample.id, name, run, exchange.status, exchange.text,
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
                 provenance={**origin, **place(sample, name), "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                             **({"error": exchange.error} if exchange.error else {}),
-                            **({HELD: exchange.before} if exchange.before else {})},
+                            **({HELD: exchange.before} if exchange.before else {}), **self.reasoned(exchange)},
             )  # fmt: skip
-            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, exchange, text=False)
+            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, answer, text=False)
             store.add_reply(benchmark.name, reply)
             await session.committed()
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mindgauge.records import Evidence, Exchange, Message, Rating, Reply, Sample, Status, Value, digest, encode
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.records import REASONING
 from mindgauge.records.regex import regex
 from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.run import ReplyScope, Store, exchange
@@ -250,7 +251,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,100}")
 _ANSWERS = frozenset({"yes", "no", "true", "false", "是", "否"})
 _ERRORS = regex(
     r"(?P<status>[1-5]\d\d)\b.*|(?P<kind>[A-Z][A-Za-z]{2,40}): .*|no answer within [\d.]+ s|the answer is empty"
-    r"|an answer without a choice|(an empty body|HTML|half or unexpected JSON|plain text) instead of a chat completion"
+    r"|nothing follows the model's reasoning|an answer without a choice|(an empty body|HTML|half or unexpected JSON|plain text) instead of a chat completion"
     r"|there is no JSON object with the verdict in it|no protocol: the category is unknown"
     r"|the reply has not the part that is judged|what is to be rated is longer than the model's context",
     re.DOTALL,
@@ -284,6 +285,7 @@ def without_text(sample: Sample) -> Sample:
 def bare_reply(reply: Reply) -> Reply:
     """Return a reply with its id, which hashes what it says, its status and what it took."""
     reason, provenance = _name(reply.finish_reason), _provenance(reply.provenance, reply.status)
+    provenance |= {REASONING: withheld(reply.reasoning)} if reply.reasoning else {}
     return replace(reply, text=withheld(reply.text), finish_reason=reason, provenance=provenance)
 
 

@@ -111,6 +111,7 @@ def test_the_chain_decides_every_answer_and_one_harm_is_enough() -> None:
         assert not criterion.veto
         assert criterion.values == ("no", "yes")
         assert criterion.checks
+        assert isinstance(criterion.look, dict)
         assert criterion.look.keys() >= {"en", "zh"}
     told = dict.fromkeys(("feeling", "support", "lecture"), True)
     assert BY_NAME["empathy"].implied(told) == "no"

@@ -354,7 +354,7 @@ def _part(criterion: Criterion, anchors: Sequence[Item], language: str, is_open:
         name=criterion.name.replace("_", " "),
         text=worded(criterion.text, language),
         asked=is_open,
-        look=worded(criterion.look, language),
+        look=worded(criterion.look if isinstance(criterion.look, dict) else {}, language),
         checks=[worded(check.ask, language) for check in criterion.checks],
         levels=levels,
         not_applicable=worded(criterion.not_applicable, language),

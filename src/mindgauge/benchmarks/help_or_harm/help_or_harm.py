@@ -23,6 +23,7 @@ from mindgauge.benchmarks.metrics import (
     mean_level,
     precision,
     recall,
+    share,
     share_at_most,
     status_rate,
 )
@@ -48,6 +49,8 @@ OVERCALLED = MetricWords(
     title="the share of messages without a crisis taken for one",
     sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis", missed="missed_crisis_rate"),
 )
+
+MISFIT = share("share_misfit", 2, better="lower", title="the share of replies at 2 that do not fit the person")
 
 
 def _reproduce(data: Path) -> Iterator[RecomputedCell]:
@@ -95,8 +98,8 @@ response = Benchmark.from_folder(
     layout_names=NAMES,
     material=material.response,
     cells_of_run=score_tables.of_run,
-    metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
-    headline=("mean", "share_at_most_2", "share_at_most_1", "fleiss_kappa"),
+    metrics=(mean_level, share_at_most(2), share_at_most(1), MISFIT, fleiss_kappa, *STATUS_RATES),
+    headline=("mean", "share_at_most_2", "share_at_most_1", MISFIT.name, "fleiss_kappa"),
     slices=("category", "language"),
     groups={"crisis only": {"category": CRISES}},
     group_titles={"crisis only": IN_CRISIS},

@@ -261,12 +261,16 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
 
 
 def _put(task: Benchmark, items: Sequence[Item]) -> Benchmark:
-    """Return what is asked as it is put to people: of dialogues, what is about the items, and what people alone are asked."""
+    """Return what is asked as it is put to people: of dialogues, what is about the items, and what people alone are asked.
+
+    Nothing is asked about a model's reasoning, which they are not shown.
+    """
+    about_reply = [criterion for criterion in task.rubric.criteria if not criterion.of_reasoning]
     if not any(item.unit for item in items):
-        return task
+        return msgspec.structs.replace(task, rubric=msgspec.structs.replace(task.rubric, criteria=tuple(about_reply)))
     turns = max(item.turns for item in items)
     additions = task.asked_of_people(turns) if task.asked_of_people is not None else ()
-    criteria = [c for c in (*additions, *task.rubric.criteria) if any(c.about(item.tags) for item in items)]
+    criteria = [c for c in (*additions, *about_reply) if any(c.about(item.tags) for item in items)]
     return msgspec.structs.replace(task, rubric=msgspec.structs.replace(task.rubric, criteria=tuple(criteria)))
 
 

@@ -125,7 +125,10 @@ def exchange(output: Any, seconds: float = 0.0) -> Exchange:
     cached = (counted.input_tokens_cache_read or 0) if counted is not None else 0
     usage = Usage(counted.input_tokens + cached, counted.output_tokens, cached) if counted is not None else Usage()
     reason = _REASONS.get(output.stop_reason, output.stop_reason)
-    answer = Completion(completion.words(output.completion), reason, "", usage, str(output.model), "")
+    content = output.choices[0].message.content
+    thoughts = [part.reasoning for part in content if part.type == "reasoning" and not part.redacted] if isinstance(content, list) else []  # fmt: skip
+    reasoning = completion.words("\n\n".join(thoughts))
+    answer = Completion(completion.words(output.completion), reason, "", usage, str(output.model), "", reasoning)
     return completion.exchange(answer, None, seconds=seconds)
 
 

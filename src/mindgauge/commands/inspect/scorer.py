@@ -16,10 +16,11 @@ from mindgauge.commands.inspect import model as adapter
 from mindgauge.commands.inspect.figures import RECORD, ScoreRecord, figures
 from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
 from mindgauge.commands.inspect.solvers import REPLIES
-from mindgauge.records import HELD, Message, Rating, Reply, Sample
+from mindgauge.records import HELD, REASONING, Message, Rating, Reply, Sample
 from mindgauge.reports.export.inspect_logs.cases import RatedPart
 from mindgauge.reports.export.inspect_logs.samples import explanation_of, levels_of, metadata_of
 from mindgauge.runs.judge_work import JudgeWork
+from mindgauge.runs.steps import parted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,11 +65,14 @@ def _subjects(material: TaskMaterial, state: Any) -> list[tuple[Sample, Reply]]:
         replies = msgspec.convert(turns, list[Reply])
         return [(material.by_id[reply.sample], reply) for reply in replies]
     sample = material.by_id.get(str(state.sample_id)) or _brought(state)
-    exchange = adapter.exchange(state.output)
+    exchange = parted(adapter.exchange(state.output))
     reply = Reply.of(
         sample.id, str(state.model), state.epoch - 1, exchange.status, exchange.text,
         finish_reason=exchange.finish_reason, usage=exchange.usage,
-        provenance={"model": exchange.model_resolved, **({"error": exchange.error} if exchange.error else {})},
+        provenance={
+            "model": exchange.model_resolved, **({"error": exchange.error} if exchange.error else {}),
+            **({REASONING: exchange.reasoning} if exchange.reasoning else {}),
+        },
     )  # fmt: skip
     return [(sample, reply)]
 

@@ -154,6 +154,7 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> BatchOutco
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         return BatchOutcome(retry="a result without a message")
     blocks = [b["text"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("text"), str)]
+    thoughts = [b["thinking"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("thinking"), str)]
     reason = message.get("stop_reason")
     reason = reason if isinstance(reason, str) else ""
     text = "".join(blocks)
@@ -166,6 +167,7 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> BatchOutco
         _usage(message.get("usage"), text),
         completion.name(message.get("model")),
         "",
+        completion.words("\n\n".join(thoughts)) if sum(map(len, thoughts)) <= completion.LONGEST_TEXT else "",
     )
     exchange = completion.exchange(answer, price, attempt=attempt)
     return BatchOutcome(

@@ -12,7 +12,7 @@ from mindgauge.records import content as message_content
 from mindgauge.records.files import bounds
 from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.files.mapping import TAG
-from mindgauge.records.records import Status
+from mindgauge.records.records import REASONING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +61,11 @@ def _replies(log: InspectLog) -> Iterator[tuple[int, _Row]]:
         answer = _answer(sample) if last is None else spoken[last]["content"]
         before = spoken if last is None else spoken[:last]
         status = _status(sample, answer)
-        row: _Row = {**_known(log, sample), "messages": before, "reply": answer if status is Status.OK else ""}
+        reasoning = _reasoning(sample)
+        row: _Row = {
+            **_known(log, sample), "messages": before, "reply": answer if status is Status.OK else "",
+            **({REASONING: reasoning} if reasoning else {}),
+        }  # fmt: skip
         yield number, row if status is Status.OK else {**row, "status": status.value}
 
 
@@ -114,6 +118,14 @@ def _answer(sample: LoggedSample) -> str:
     return next((_text(_resolved(choice.message, sample.attachments)) for choice in sample.output.choices), "")
 
 
+def _reasoning(sample: LoggedSample) -> str:
+    """Return the reasoning in the last message of the assistant."""
+    messages = (m for m in reversed(sample.messages or ()) if m.get("role") == "assistant")
+    message = next(messages, next((choice.message for choice in sample.output.choices), {}))
+    parts = message_content.read(_resolved(message, sample.attachments).get("content"))
+    return bounds.clean("\n\n".join(parts.reasoning)) if parts is not None else ""
+
+
 def _asked(sample: LoggedSample) -> list[dict[str, Any]]:
     return [{"role": "user", "content": sample.input}] if isinstance(sample.input, str) else sample.input
 
@@ -142,8 +154,8 @@ def _resolved(message: Mapping[str, Any], attachments: Mapping[str, str]) -> dic
         return dict(message)
     if isinstance(content, list):
         content = [
-            {**part, "text": _attached(part.get("text"), attachments)}
-            if isinstance(part, dict) and "text" in part
+            {**part, **{key: _attached(part[key], attachments) for key in ("text", REASONING) if key in part}}
+            if isinstance(part, dict)
             else part
             for part in content
         ]

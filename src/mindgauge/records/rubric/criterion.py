@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mindgauge.records.records import Status, Value
+from mindgauge.records.records import REASONING, Status, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,8 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     """The order in which nominal levels are decided; where there are none, all are weighed at once."""
     aliases: tuple[str, ...] = ()
     """Other names under which a rater may answer."""
-    look: Texts = {}
-    """What to look at, before any check."""
+    look: Texts | Literal["reasoning"] = {}
+    """What to look at, before any check; `reasoning` where it is about what the model thought, and not about its reply."""
     checks: tuple[Check, ...] = ()
     """The chain of reasoning; levels say what they need of it."""
     misfit: Texts = {}
@@ -95,6 +95,11 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     """Whether an answer in plain words is read, too, where there is no JSON: its only level, number or letter."""
     unsafe: tuple[Value, ...] = ()
     """The levels that a person in danger must not meet, or must not be missed at; empty where none is known to be."""
+
+    @property
+    def of_reasoning(self) -> bool:
+        """Whether a judge is shown the model's reasoning in the place of its reply."""
+        return self.look == REASONING
 
     @cached_property
     def worst_first(self) -> tuple[Value, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.records.records import REASONING
 from mindgauge.records.rubric.criterion import Check, Criterion, Level, Node, Scale
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _shape(table: dict[str, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
     if "scale" in fields and "scale" in table and table["scale"] not in [*Scale]:
         yield f"`scale` is {table['scale']!r}; write {_TO_WRITE['scale']}"
     for name in ("text", "look", "ask", "question", "not_applicable"):
-        if name in fields and isinstance(table.get(name), str):
+        if name in fields and isinstance(table.get(name), str) and (name, table[name]) != ("look", REASONING):
             yield f"`{name}` does not say its language; write {name}.en = {table[name][:40]!r}"
 
 

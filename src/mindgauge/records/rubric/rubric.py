@@ -92,7 +92,7 @@ def render(criterion: Criterion, language: str, method: Method = Method.RULE) ->
 
 def _chain(criterion: Criterion, language: str) -> list[str]:
     words = _CHAIN.get(language, _CHAIN["en"])
-    look = [f"{words['look']}: {in_language(criterion.look, language)}", ""] if criterion.look else []
+    look = [f"{words['look']}: {in_language(criterion.look, language)}", ""] if isinstance(criterion.look, dict) and criterion.look else []  # fmt: skip
     checks = [f"- {check.name}: {in_language(check.ask, language)}" for check in criterion.checks]
     best_first = [_rule(level, words) for level in reversed(criterion.levels)]
     return [*look, f"{words['checks']}:", *checks, "", f"{words['rule']}:", *best_first, "", f"{words['levels']}:"]

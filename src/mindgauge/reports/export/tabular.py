@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from mindgauge.records import RaterKind, encode
+from mindgauge.records import REASONING, RaterKind, encode
 from mindgauge.records.files.mapping import TAG
 from mindgauge.records.files.texts import neutralised
 
@@ -105,6 +105,7 @@ _REPLIES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens"), pl.Int64),
     "seconds": pl.Float64,
     "provenance": pl.String,
+    REASONING: pl.String,
 }
 _RATINGS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "subject", "criterion", "rater", "rater_kind"), pl.String),
@@ -203,10 +204,12 @@ def _sample(store: Store, benchmark: str, reply: Reply) -> Sample | None:
 def _reply(benchmark: str, reply: Reply, sample: Sample | None) -> tuple[Any, ...]:
     _, _, messages, target, cluster = _about(benchmark, sample) if sample else (None,) * 5
     tags = sample.tags if sample else {}
+    provenance = {name: fact for name, fact in reply.provenance.items() if name != REASONING}
     return (
         benchmark, reply.id, reply.sample, messages, reply.text, reply.model, reply.run, reply.status.value,
         tags.get("category"), tags.get("language"), target, cluster, reply.finish_reason, reply.usage.prompt_tokens,
-        reply.usage.completion_tokens, reply.usage.cached_tokens, reply.seconds, encode(reply.provenance).decode(),
+        reply.usage.completion_tokens, reply.usage.cached_tokens, reply.seconds, encode(provenance).decode(),
+        reply.reasoning or None,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import msgspec
 
 from mindgauge.raters.window import Unit
-from mindgauge.records import HELD, Message
+from mindgauge.records import HELD, REASONING, Message
 from mindgauge.reports import texts
 from mindgauge.reports.draw.dialogues import draw_ribbon
 from mindgauge.reports.ribbons import dialogues
@@ -26,7 +26,7 @@ Ribbons: TypeAlias = "dict[tuple[str, int, int], tuple[list[Any], str]]"
 """Dialogue, system's place and repeat → its drawing as nested lists, and what that says in words."""
 _TEXTS = "SELECT id, text, provenance FROM replies WHERE benchmark = ? AND id IN (SELECT value FROM json_each(?))"
 _BODIES = "SELECT id, body FROM samples WHERE benchmark = ? AND id IN (SELECT value FROM json_each(?))"
-_HELD = f'"{HELD}"'
+_HELD, _REASONING = f'"{HELD}"', f'"{REASONING}"'
 
 
 class _Body(msgspec.Struct):
@@ -36,9 +36,10 @@ class _Body(msgspec.Struct):
 
 
 class _Provenance(msgspec.Struct, rename={"history": HELD}):
-    """What of a reply's provenance says which dialogue it answers."""
+    """What of a reply's provenance says which dialogue it answers, and what the model thought before it."""
 
     history: tuple[Message, ...] | None = None
+    reasoning: str = ""
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
@@ -79,6 +80,8 @@ class ShardTexts(msgspec.Struct, frozen=True):
     languages: list[str]
     statuses: list[str]
     histories: dict[int, list[ShownText]]
+    reasoning: dict[int, str] = {}
+    """What the model thought before a line's reply, where that was kept."""
 
 
 class _TextLine(NamedTuple):
@@ -106,6 +109,7 @@ class _Sources(NamedTuple):
     histories: dict[str, tuple[Message, ...]]
     places: dict[str, str]
     ribbons: Ribbons
+    reasoning: dict[str, str]
 
     def dialogue(self, lines: Sequence[_TextLine]) -> tuple[Message, ...]:
         """Return the dialogue of a group: its sample's, or, of one that was held, all of it up to the last reply."""
@@ -141,9 +145,10 @@ def of_lines(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbon
     languages = [
         texts.language_of(r, line.language or "en") if r else "" for r, line in zip(replies, lines, strict=True)
     ]
+    reasoning = {line.line - first: sources.reasoning[line.subject] for line in lines if line.subject in sources.reasoning}  # fmt: skip
     return ShardTexts(
-        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], histories
-    )
+        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], histories, reasoning
+    )  # fmt: skip
 
 
 def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: Ribbons) -> _Sources:
@@ -155,14 +160,17 @@ def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: R
     }
     replies: dict[str, str] = {}
     histories: dict[str, tuple[Message, ...]] = {}
+    reasoning: dict[str, str] = {}
     subjects = [] if section.benchmark.closed else [line.subject for line in lines if not line.hidden]
     for ident, text, provenance in run.store.select(_TEXTS, (benchmark, _json(subjects))):
         replies[ident] = text
         origin = provenance.decode() if isinstance(provenance, bytes) else provenance
-        history = _decode_provenance(origin).history if _HELD in origin else None
-        if history is not None:
-            histories[ident] = history
-    return _Sources(messages, replies, histories, texts.places(run, section, hidden), ribbons)
+        facts = _decode_provenance(origin) if _HELD in origin or _REASONING in origin else _Provenance()
+        if facts.history is not None:
+            histories[ident] = facts.history
+        if facts.reasoning:
+            reasoning[ident] = texts.clean(facts.reasoning)
+    return _Sources(messages, replies, histories, texts.places(run, section, hidden), ribbons, reasoning)
 
 
 def _reply(section: Section, line: _TextLine, sources: _Sources) -> str | None:

@@ -124,7 +124,7 @@ def _about(case: LogCase, file: FileContext, *, quotable: bool) -> dict[str, Any
         "evaluation_name": file.benchmark.name, "sample_id": case.sample.id,
         "sample_hash": hashlib.sha256(question.encode()).hexdigest(), "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": asked if quotable else "", "reference": []},
-        "output": {"raw": answers if quotable else []} if single else None,
+        "output": {"raw": answers if quotable else [], **({"reasoning_trace": [reply.reasoning]} if quotable and reply is not None and reply.reasoning else {})} if single else None,
         "messages": None if single else [
             {"turn_idx": place, "role": role, "content": text if quotable else None} for place, (role, text) in enumerate(turns)
         ],

@@ -64,13 +64,16 @@ def sample(
     ]
     text = case.reply.text if case.reply is not None else _answer(case, named.model, ratings)
     answer = {"role": "assistant", "content": text, "source": "generate", "model": named.model}
+    reasoning = case.reply.reasoning if case.reply is not None else ""
+    parts = [{"type": "reasoning", "reasoning": reasoning}, {"type": "text", "text": text}]
+    message = {**answer, "content": parts} if reasoning else answer
     record = case.outcome if case.outcome is not None and case.outcome.status is not Status.OK else case.reply
     usage = _usage(case.reply.usage) if case.reply is not None else _usage(None)
     return {
         "id": named.ident, "epoch": case.epoch, "input": shown_messages,
         "target": "" if case.sample.target is None else str(case.sample.target),
-        "messages": [*shown_messages, *([answer] if text else [])],
-        "output": _output(case, record, answer, usage),
+        "messages": [*shown_messages, *([message] if text or reasoning else [])],
+        "output": _output(case, record, message, text, usage),
         _SCORES: scores, "metadata": {**case.sample.tags, "cluster": case.sample.cluster}, "store": {}, "events": [],
         "model_usage": {named.model: usage}, "attachments": {},
         **({"uuid": case.reply.id, "total_time": case.reply.seconds, "working_time": case.reply.seconds} if case.reply else {}),
@@ -104,11 +107,18 @@ def _usage(usage: Usage | None) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _output(case: LogCase, record: Reply | None, answer: dict[str, str], usage: dict[str, int]) -> dict[str, Any]:
+def _output(
+    case: LogCase, record: Reply | None, answer: dict[str, Any], text: str, usage: dict[str, int]
+) -> dict[str, Any]:
     """Return what the model put out last, and what became of it, or of the dialogue as a whole."""
     model = answer["model"]
     if record is None:
-        return {"model": model, "choices": [{"message": answer, "stop_reason": "stop"}], "completion": answer["content"], "usage": usage}  # fmt: skip
+        return {
+            "model": model,
+            "choices": [{"message": answer, "stop_reason": "stop"}],
+            "completion": text,
+            "usage": usage,
+        }
     stopped = _STOPPED.get(record.finish_reason, record.finish_reason)
     if record.status is Status.FILTERED:
         stopped = "content_filter"
@@ -117,7 +127,7 @@ def _output(case: LogCase, record: Reply | None, answer: dict[str, str], usage: 
     facts = {key: facts_of[key] for key in ("outcome", "problem") if facts_of.get(key)}
     return {
         "model": model, "choices": [choice] if answer["content"] or record.status is Status.FILTERED else [],
-        "completion": answer["content"], "usage": usage, "time": record.seconds,
+        "completion": text, "usage": usage, "time": record.seconds,
         "metadata": {"status": record.status.value, "reply": record.id, **facts},
         **({"error": _reason(record)} if record.status is Status.FAILED else {}),
     }  # fmt: skip

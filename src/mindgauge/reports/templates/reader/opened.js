@@ -96,6 +96,7 @@ Mindgauge.opened = (() => {
       const end = group.ends[own - group.first];
       group.messages.forEach(([role, text, language], i) => {
         const mine = i === end;
+        if (mine) bubbles.append(thought(content));
         bubbles.append(bubble(mine ? "reply" : role, mine ? `Reply by ${system.label}` : role === "assistant" ? system.label : WHO[role], text, language, role !== "user", content, mine ? quotes : [], mine || (i === end - 1 && role === "user") ? system : null, mine));
       });
       if (texts.replies[own] === "" && end >= group.messages.length) bubbles.append(missing(texts.statuses[own], system));
@@ -106,8 +107,15 @@ Mindgauge.opened = (() => {
       const asked = section.about_reply && i === messages.length - 1;
       bubbles.append(bubble(asked ? "reply" : role, asked ? "The reply that is asked about" : WHO[role], text, language, role === "assistant", content, quotes, null, asked));
     });
-    if (!section.closed && texts.replies[own] !== null) bubbles.append(reply(content, own, system, quotes));
+    if (!section.closed && texts.replies[own] !== null) bubbles.append(thought(content), reply(content, own, system, quotes));
     return bubbles;
+  }
+
+  /* What the model thought before the reply, folded; it is no reply. A person who rates blind sees the reply alone. */
+  function thought({ shard: { texts }, own }) {
+    const text = Mindgauge.blind ? "" : texts.reasoning[own];
+    if (!text) return "";
+    return element("details", { class: "bubble reasoning" }, element("summary", { class: "who" }, "The model's reasoning before the reply; the person does not see it"), element("div", { class: "said", dir: "auto" }, text));
   }
 
   function reply({ shard: { texts }, ...content }, own, system, quotes) {
