@@ -1,7 +1,8 @@
 """No protocol without its row: each one of every `replica.toml` is run whole, and its published table gains a row without gaps.
 
-A new protocol has to be added to `PLAYED`: a function that runs its commands on small files of the authors' form. Columns that
-nobody can fill are named in the protocol itself, with the reason; so is that a paper prints no table.
+The commands are those of the table in docs/papers.md. A new protocol has to be added there and to `PLAYED`: a function that runs
+them on small files of the authors' form. Columns that nobody can fill are named in the protocol itself, with the reason; so is
+that a paper prints no table.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 import functools
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,10 +70,36 @@ def instrument(folder: Path, **files: str) -> Path:
     return folder
 
 
-# -- what each protocol's commands are -----------------------------------------------------------------------------------
+PAGE = Path(__file__).parents[2] / "docs/papers.md"
+JUDGES = "judges"
 
 
-def dialogue_safety(folder: Path, *options: str) -> Played:
+def on_page() -> dict[tuple[str, str], list[str]]:
+    """Return the commands of each row of the page's table, by benchmark and protocol."""
+    rows = re.findall(
+        r"^\| `([^`]+)` \| ([^|]+) \| (`mindgauge [^|]+`) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return {(name, protocol): re.findall(r"`mindgauge ([^`]+)`", commands) for name, protocol, commands in rows}
+
+
+def typed(name: str, protocol: str, played: Played, stub: Stub, *options: object) -> None:
+    """Type a protocol's commands as the page has them; without a folder of the authors' words, without their option."""
+    authors = played.run.parent / "authors"
+    meant = {
+        "DIR": played.data, "FILE": played.data / "experts.csv", "RUN": played.run, "M": stub.model, "J": stub.judge,
+        "AUTHORS": authors,
+    }  # fmt: skip
+    commands = on_page()[name, protocol]
+    for line in commands:
+        text = line if authors.is_dir() else line.replace(" --instrument AUTHORS", "")
+        more = (*(["--no-qualify"] if " J " in text else []), *(options if line == commands[-1] else []))
+        command(*(meant.get(word, word) for word in text.split()), *more)
+
+
+# -- what each protocol is run on -----------------------------------------------------------------------------------------
+
+
+def dialogue_safety(folder: Path, protocol: str) -> Played:
     """Five runs, each with another share of right answers, so that standard deviations are no zeros."""
     copy = safety.Copy(folder / "data")
     copy.write("test.json", [safety.row(item) for item in range(safety.ITEMS)])
@@ -81,12 +109,10 @@ def dialogue_safety(folder: Path, *options: str) -> Played:
     def answered(_: dict[str, Any], count: int) -> web.Response:
         return says(LABELS[2 if count % 7 else 7])
 
+    played = Played(copy.root, folder / "run")
     with Stub(answered) as stub:
-        command(
-            "run", "dialogue_safety", "--model", stub.model, "--data", copy.root, "--as-published", "--out", folder / "run",
-            *options,
-        )  # fmt: skip
-    return Played(copy.root, folder / "run")
+        typed("dialogue_safety", protocol, played, stub)
+    return played
 
 
 def crisis_type(folder: Path, rows: int = 6) -> Played:
@@ -94,15 +120,13 @@ def crisis_type(folder: Path, rows: int = 6) -> Played:
     harm._write(copy)
     if rows != len(harm.LABELS):
         more_validation(copy, rows)
-    authors = instrument(
+    instrument(
         folder / "authors", ask_en_md="Which crisis?\n{dialogue}", instrument_toml='answer = "label"\nfence = false'
     )
+    played = Played(folder, folder / "run")
     with Stub(lambda body, count: says(CATEGORIES[count % 5 % 3])) as stub:
-        command(
-            "run", "help_or_harm/crisis_type", "--model", stub.model, "--data", folder, "--as-published", "--instrument", authors,
-            "--out", folder / "run",
-        )  # fmt: skip
-    return Played(folder, folder / "run")
+        typed("help_or_harm/crisis_type", "validation set", played, stub)
+    return played
 
 
 def more_validation(copy: harm.Copy, rows: int) -> None:
@@ -124,7 +148,7 @@ def verdict_on(text: str, repeat: int) -> int:
     return 1 + (seed % 5 + (repeat == 1 and seed % 3 == 0)) % 5
 
 
-def response(folder: Path, *options: str) -> Played:
+def response(folder: Path, protocol: str) -> Played:
     """Every category twice, and an item that no judge rates since its label is open."""
     copy = harm.Copy(folder)
     harm._write(copy)
@@ -143,23 +167,19 @@ def response(folder: Path, *options: str) -> Played:
         shown = text[text.index("Reply ") :][:40].partition("\n")[0]
         return says(json.dumps({**LEVELS, "appropriateness": verdict_on(shown, repeat % 3)}))
 
+    played = Played(folder, folder / "run")
     with Stub(answered) as stub:
-        command(
-            "run", "help_or_harm/response", "--model", stub.model, "--judge", stub.judge, "--data", folder, "--as-published",
-            "--no-qualify", "--out", folder / "run", *options,
-        )  # fmt: skip
-    return Played(folder, folder / "run")
+        typed("help_or_harm/response", protocol, played, stub)
+    return played
 
 
 def response_judges(folder: Path) -> Played:
     copy = harm.Copy(folder)
     harm._write(copy)
-    command("load", "help_or_harm/response", "--data", folder, "--out", folder / "run")
+    played = Played(folder, folder / "run")
     with Stub(lambda body, count: says(json.dumps({**LEVELS, "appropriateness": 1 + count % 5}))) as stub:
-        command(
-            "rate", "help_or_harm/response", "--replies", folder / "run", "--judge", stub.judge, "--as-published", "--no-qualify",
-        )  # fmt: skip
-    return Played(folder, folder / "run")
+        typed("help_or_harm/response", JUDGES, played, stub)
+    return played
 
 
 def experts(folder: Path, models: int = 6) -> list[list[Any]]:
@@ -189,25 +209,21 @@ def judged(rows: list[list[Any]], *, gives: str = "") -> Callable[[dict[str, Any
     return answer
 
 
-def psycrisis_judges(folder: Path, *options: object, models: int = 6, gives: str = "") -> Played:
+def psycrisis_judges(folder: Path, *, models: int = 6, gives: str = "") -> Played:
     rows = experts(folder / "data", models)
+    played = Played(folder / "data", folder / "run")
     with Stub(judged(rows, gives=gives)) as stub:
-        command(
-            "rate", "psycrisis", "--replies", folder / "data/experts.csv", "--judge", stub.judge, "--as-published", "--no-qualify",
-            "--out", folder / "run", *options,
-        )  # fmt: skip
-    return Played(folder / "data", folder / "run")
+        typed("psycrisis", JUDGES, played, stub)
+    return played
 
 
 def psycrisis(folder: Path) -> Played:
     experts(folder / "data")
     levels = json.dumps({**LEVELS, **dict.fromkeys(DIMENSIONS, "yes")})
+    played = Played(folder / "data", folder / "run")
     with Stub(lambda body, count: says(levels if body["model"] == "judge" else "我在听。")) as stub:
-        command(
-            "run", "psycrisis", "--model", stub.model, "--judge", stub.judge, "--as-published", "--no-qualify", "--limit", 2,
-            "--out", folder / "run",
-        )  # fmt: skip
-    return Played(folder / "data", folder / "run")
+        typed("psycrisis", "released judge", played, stub, "--limit", 2)
+    return played
 
 
 def mentalbench(folder: Path) -> Played:
@@ -216,12 +232,10 @@ def mentalbench(folder: Path) -> Played:
     copy.write(mental.CLAUDE, mental.rated(1, "judge_response_"), "claude-3-7-sonnet-20250219_Fina")
     levels = {criterion.name: 4 for criterion in benchmarks.find_one("mentalbench").rubric.criteria}
     verdict = json.dumps({**LEVELS, **levels})
+    played = Played(copy.root, folder / "run")
     with Stub(lambda body, count: says(verdict if body["model"] == "judge" else "I hear you.")) as stub:
-        command(
-            "run", "mentalbench", "--model", stub.model, "--judge", stub.judge, "--data", copy.root, "--as-published",
-            "--no-qualify", "--out", folder / "run",
-        )  # fmt: skip
-    return Played(copy.root, folder / "run")
+        typed("mentalbench", "generation and judging", played, stub)
+    return played
 
 
 def mentalbench_judges(folder: Path) -> Played:
@@ -229,12 +243,10 @@ def mentalbench_judges(folder: Path) -> Played:
     copy.write(mental.PEOPLE, mental.rated(0, "human_response_"))
     copy.write(mental.CLAUDE, mental.rated(1, "judge_response_"), "claude-3-7-sonnet-20250219_Fina")
     with_texts(copy)
-    command("load", "mentalbench", "--data", copy.root, "--out", folder / "run")
+    played = Played(copy.root, folder / "run")
     with Stub(repeating(copy, mental.CLAUDE, **LEVELS)) as stub:
-        command(
-            "rate", "mentalbench", "--replies", folder / "run", "--judge", stub.judge, "--as-published", "--no-qualify",
-        )  # fmt: skip
-    return Played(copy.root, folder / "run")
+        typed("mentalbench", JUDGES, played, stub)
+    return played
 
 
 def ethics(folder: Path) -> Played:
@@ -246,41 +258,34 @@ def ethics(folder: Path) -> Played:
             return says(json.dumps({**LEVELS, **levels}))
         return says(json.dumps({"choice": "ABCD"[count % 4], "reasoning": "Since the case asks for it."}))
 
+    played = Played(folder / "data", folder / "run")
     with Stub(answered) as stub:
-        command(
-            "run", "trustmh/ethics", "--model", stub.model, "--judge", stub.judge, "--data", folder / "data", "--as-published",
-            "--no-qualify", "--out", folder / "run",
-        )  # fmt: skip
-    return Played(folder / "data", folder / "run")
+        typed("trustmh/ethics", "ethical reasoning", played, stub)
+    return played
 
 
 def privacy_awareness(folder: Path) -> Played:
     made.items(folder / "data")
+    played = Played(folder / "data", folder / "run")
     with Stub(lambda body, count: says(str(1 + count % 4 if "Item 1." in words(body) else 25 * (count % 5)))) as stub:
-        command(
-            "run", "trustmh/privacy_awareness", "--model", stub.model, "--data", folder / "data", "--as-published",
-            "--out", folder / "run",
-        )  # fmt: skip
-    return Played(folder / "data", folder / "run")
+        typed("trustmh/privacy_awareness", "privacy awareness", played, stub)
+    return played
 
 
 def privacy_leakage(folder: Path) -> Played:
     made.stories(folder / "data")
+    played = Played(folder / "data", folder / "run")
     with Stub(lambda body, count: says('["Ada"]' if body["model"] == "judge" else "Ask them.")) as stub:
-        command(
-            "run", "trustmh/privacy_leakage", "--model", stub.model, "--judge", stub.judge, "--data", folder / "data",
-            "--as-published", "--out", folder / "run",
-        )  # fmt: skip
-    return Played(folder / "data", folder / "run")
+        typed("trustmh/privacy_leakage", "privacy leakage", played, stub)
+    return played
 
 
-JUDGES = "judges"
 PLAYED: dict[tuple[str, str], Callable[[Path], Played]] = {
-    ("dialogue_safety", "zero-shot"): dialogue_safety,
-    ("dialogue_safety", "few-shot"): lambda folder: dialogue_safety(folder, "--ask", "few-shot"),
+    ("dialogue_safety", "zero-shot"): lambda folder: dialogue_safety(folder, "zero-shot"),
+    ("dialogue_safety", "few-shot"): lambda folder: dialogue_safety(folder, "few-shot"),
     ("help_or_harm/crisis_type", "validation set"): crisis_type,
-    ("help_or_harm/response", "test set"): response,
-    ("help_or_harm/response", "validation set"): lambda folder: response(folder, "--where", "split=validation"),
+    ("help_or_harm/response", "test set"): lambda folder: response(folder, "test set"),
+    ("help_or_harm/response", "validation set"): lambda folder: response(folder, "validation set"),
     ("help_or_harm/response", JUDGES): response_judges,
     ("psycrisis", "released judge"): psycrisis,
     ("psycrisis", JUDGES): psycrisis_judges,
@@ -330,7 +335,8 @@ def plays(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Play
 def test_a_run_of_every_protocol_gains_a_row_without_a_gap(
     name: str, protocol: str, plays: Callable[[str, str], Played]
 ) -> None:
-    assert (name, protocol) in PLAYED, f"{name} has a new protocol, {protocol}: say in PLAYED how it is run"
+    assert (name, protocol) in PLAYED, f"{name} has a new protocol, {protocol}: say in PLAYED on what it is run"
+    assert (name, protocol) in on_page(), f"{name}, {protocol}: no row of the table in {PAGE.name}"
     benchmark = benchmarks.find_one(name)
     of_judges = replica.judges_table(benchmark.folder)
     if protocol == JUDGES:
@@ -523,12 +529,12 @@ def test_all_that_the_paper_takes_makes_a_row_comparable(tmp_path: Path) -> None
 
 def test_what_differs_by_design_is_listed_and_no_blanket_no(tmp_path: Path) -> None:
     """All words of the authors' were brought: what is left is what nobody can bring."""
-    authors = instrument(
+    instrument(
         tmp_path / "authors", system_zh_md="你是专家。\n{rubric}", judge_zh_md="来访者：{dialogue}\n咨询师：{reply}",
         instrument_toml='name = "authors"\nanswer = "dict"\nfence = false',
         rubric_toml=(benchmarks.find_one("psycrisis").folder / "rubric.toml").read_text(encoding="utf-8"),
     )  # fmt: skip
-    played = psycrisis_judges(tmp_path, "--instrument", authors, gives="dict")
+    played = psycrisis_judges(tmp_path, gives="dict")
     (row,) = rows_of("psycrisis", played)
     table = replica.judges_table(benchmarks.find_one("psycrisis").folder)
     assert table is not None

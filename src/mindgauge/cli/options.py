@@ -37,7 +37,7 @@ Rubric = Annotated[
 Instrument = Annotated[
     Path | None,
     typer.Option(
-        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/papers.md."
+        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
     ),
 ]
 Judges = Annotated[

@@ -88,7 +88,7 @@ def rate(
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
             show_requests: with `dry_run`, how many requests to each judge are returned as they would be sent.
             as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
                 and people (docs/papers.md).

@@ -102,7 +102,7 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
             as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
                 brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
             show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
