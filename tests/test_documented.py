@@ -65,8 +65,9 @@ RUNS = (
 )
 SUITE = "runs/trust"
 FIRST_READ = ("README.md", "docs/start.md")
-FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md")
-"""Their commands build on each other; `test_own_benchmark_page.py` and `docs/test_trial.py` run them in order."""
+FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md", "docs/papers.md")
+"""Their commands build on each other; `test_own_benchmark_page.py`, `docs/test_trial.py` and `commands/test_rows_of_papers.py` run
+them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
 READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -136,12 +137,11 @@ def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     )
 
 
-def test_replies_that_were_cut_off_or_hold_thinking_are_counted_in_scores_and_report(tmp_path: Path) -> None:
+def test_replies_that_were_cut_off_are_counted_in_scores_and_report(tmp_path: Path) -> None:
     def bot(request: Request) -> Exchange:
         assert request.sample is not None
         reason = "length" if "one" in request.sample.messages[-1].content else "stop"
-        thinking = "<think>They are tired.</think>\n" if "sleep" in request.sample.messages[-1].content else ""
-        return Exchange(Status.OK, f"{thinking}I hear how hard this is, and", finish_reason=reason)
+        return Exchange(Status.OK, "I hear how hard this is, and", finish_reason=reason)
 
     texts = tmp_path / "messages.csv"
     texts.write_text("user\nI am the one who waits.\nNo one calls.\nI cannot sleep.\n", encoding="utf-8")
@@ -150,19 +150,34 @@ def test_replies_that_were_cut_off_or_hold_thinking_are_counted_in_scores_and_re
         columns={"user": "user"}, out=tmp_path / "run",
     )  # fmt: skip
     counted = "2 of 3 replies of acme/brief were cut off at the longest answer, which --max-tokens raises; they are judged as they stand"
+    assert counted in " ".join(said("score", tmp_path / "run").split())
+    facts = page.read([tmp_path / "run"]).wrong.facts
+    assert facts[:2] == ["Every one of 6 replies, answers and verdicts arrived and could be read.", f"{counted}."]
+
+
+def test_thinking_in_dialogues_that_were_held_elsewhere_is_counted_in_scores_and_report(tmp_path: Path) -> None:
+    """A run takes thinking out of replies; a dialogue from elsewhere is judged as it is."""
+    line = {
+        "model": "acme/brief",
+        "messages": [
+            {"role": "user", "content": "I cannot sleep."},
+            {"role": "assistant", "content": "<think>They are tired.</think>\nI hear how hard this is."},
+        ],
+    }
+    dialogues = tmp_path / "dialogues.jsonl"
+    dialogues.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    mindgauge.rate(
+        "help_or_harm/response", dialogues=dialogues, judge="rule/refusal", unit="turn", out=tmp_path / "run"
+    )
     thought = (
-        "1 of 3 replies of acme/brief holds the model's thinking, which no person would be shown: its server can take it out; "
+        "1 of 1 reply of acme/brief holds the model's thinking, which no person would be shown: its server can take it out; "
         "it is judged as it stands"
     )
-    text = " ".join(said("score", tmp_path / "run").split())
-    assert counted in text
-    assert thought in text
+    assert thought in " ".join(said("score", tmp_path / "run").split())
     facts = page.read([tmp_path / "run"]).wrong.facts
-    assert facts[:3] == [
-        "Every one of 6 replies, answers and verdicts arrived and could be read.", f"{counted}.", f"{thought}.",
-    ]  # fmt: skip
+    assert f"{thought}." in facts
     translator = Translator(memory.read("zh"), ["acme/brief"])
-    assert "思考" in "".join(sentence.text for sentence in translator.sentences(facts[2]))
+    assert "思考" in "".join(sentence.text for sentence in translator.sentences(f"{thought}."))
     assert not translator.english
 
 

@@ -24,7 +24,7 @@ from tests import in_process
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 from tests.thinned import later
 
-VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
+VALUED = {"mean", "share_at_most_2", "share_at_most_1", "share_misfit"}
 
 
 def decoded(files: ReportFiles) -> Any:

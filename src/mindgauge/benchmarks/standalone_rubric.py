@@ -123,14 +123,14 @@ def all_asked(names: Sequence[str], rubric: str | Path | None, about: str = REPL
         return [benchmark for name in names for benchmark in registry.asked(name)]
     if about not in {REPLIES, MESSAGES}:
         raise UsageError(f"--about is {REPLIES} or {MESSAGES}, not {about!r}")
-    chosen = alone(rubric, messages=about == MESSAGES)
-    _refuse_others(names, chosen)
-    return [chosen]
+    _refuse_others(names, Path(rubric))
+    return [alone(rubric, messages=about == MESSAGES)]
 
 
-def _refuse_others(names: Sequence[str], chosen: Benchmark) -> None:
+def _refuse_others(names: Sequence[str], rubric: Path) -> None:
     """Refuse names beside a rubric, but that of the benchmark whose variant it is."""
-    if names and not (is_variant(chosen) and [*names] == [chosen.folder.parent.relative_to(HERE).as_posix()]):
+    owner = _located(rubric).parent.parent
+    if names and not (owner.is_relative_to(HERE) and [*names] == [owner.relative_to(HERE).as_posix()]):
         raise UsageError(f"--rubric stands alone: leave out {', '.join(names)}, or the rubric")
 
 
@@ -150,14 +150,14 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
     planned = manifest.get("plan", {}).get("benchmarks", [])
     in_run = None if run is None else next(filter(None, (kept(each, run, manifest) for each in planned)), None)
     if rubric is not None:
-        named = alone(rubric)
-        _refuse_others([] if name is None else [name], named)
+        _refuse_others([] if name is None else [name], Path(rubric))
         if run is None:
-            return named
+            return alone(rubric)
         if in_run is None:
             raise UsageError(
                 f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
             )
+        named = alone(rubric)
         if in_run.rubric.hash != named.rubric.hash:
             raise UsageError(
                 f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "
