@@ -1,4 +1,4 @@
-"""What a release says of itself, compared with its files: digests, numbers of rows, and means beside their own repeats.
+"""What a release says of itself, compared with its files: digests, numbers of rows, and means compared with their own repeats.
 
 A file that is listed and not here is no fault, since a part of a release is read, too. Whoever wrote a list, its form is
 seen from its keys: a digest or a number beside a file's name.

@@ -29,7 +29,7 @@ def list_(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="With --to: the folder to write; benchmarkcards if not given.")
+        Path | None, typer.Option(help="With --to: the folder to write; default: benchmarkcards.")
     ] = None,
     full: options.Full = False,
     json: options.Json = False,

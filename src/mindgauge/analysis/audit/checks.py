@@ -34,7 +34,7 @@ def reader_notes(view: View) -> Iterator[CheckResult]:
     "these are not the files that were released, or their means are not those of their values",
 )
 def contradicts_itself(view: View) -> Iterator[CheckResult]:
-    """Files that are not what the release says of them: digests, numbers of rows, means beside their own repeats."""
+    """Files that are not what the release says of them: digests, numbers of rows, means compared with their own repeats."""
     lines = view.material.contradictions
     if lines:
         yield CheckResult(len(lines), f"{plural(len(lines), 'file')} not as the release says", limited(lines))
