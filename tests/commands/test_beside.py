@@ -213,7 +213,7 @@ def test_a_judge_without_a_verdict_on_a_reply_of_people_s_is_told_so(small: Copy
 
 def test_released_judges_have_the_figures_measured_on_the_replies_that_are_here(real: Path, loaded: Path) -> None:
     rows = mindgauge.reproduce("help_or_harm", data=real, beside=loaded).beside
-    (row,) = [row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini")]
+    (row,) = [row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini, by its released verdicts")]
     derived = {
         (cell.row, cell.column): cell.published
         for cell in mindgauge.reproduce("help_or_harm", data=real).cells

@@ -521,9 +521,13 @@ def test_all_that_the_paper_takes_makes_a_row_comparable(tmp_path: Path) -> None
     """206 rows, labelled three times by the authors' words."""
     played = crisis_type(tmp_path, rows=206)
     (row,) = rows_of("help_or_harm/crisis_type", played)
-    assert (row["comparable"], row["reasons"], row["but_for"]) == (True, [], [])
+    assert (row["comparable"], row["reasons"]) == (True, [])
+    assert row["but_for"] == [
+        "an answer without a label counts as a class of its own in the paper's kappa, and as none here"
+    ]
     shown = command("reproduce", "help_or_harm", "--data", played.data, "--beside", played.run).stdout
-    assert "stub (authors): comparable with the table of agreement among runs." in " ".join(shown.split())
+    assert "stub (authors): comparable with the table of agreement among runs but for:" in " ".join(shown.split())
+    assert not any(part.left for part in package.status(played.run).left), "the user's prompts are in the rater's name"
     assert manifest.read(played.run)[replica.RECORD]["comparable"]
 
 

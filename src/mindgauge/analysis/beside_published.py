@@ -18,7 +18,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.records.short_names import short_names
-from mindgauge.store import Store, manifest
+from mindgauge.store import Store, manifest, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +40,8 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     Raises:
         UsageError: the run is of none of them, or none of their protocols has a table.
     """
+    if not (folder / "run.sqlite").is_file():
+        raise UsageError(f"--beside {opening.absent(folder)}")
     content = manifest.read(folder)
     names = content.get("plan", {}).get("benchmarks", [])
     matching = [benchmark for benchmark in members if benchmark.name in names]
@@ -75,7 +77,7 @@ def rank_places(folder: Path, members: Sequence[Benchmark], data: Path) -> list[
     titles = short_names(place.model for place in places)
     record = content.get(protocols.RECORD, {})
     alike = content.get("plan", {}).get("loaded") or (record.get("comparable") and not record.get("but_for"))
-    otherwise = "" if alike else ". They were asked in another way than this run asked, as its row says"
+    otherwise = "" if alike else ". Its row says how this run differs from theirs"
     return [
         msgspec.structs.replace(p, model=titles.get(p.model, p.model), note=p.note + (otherwise if p.place else ""))
         for p in places
@@ -114,7 +116,8 @@ def model_rows(
             figures = [*own, *(s for s in of_model if s.rater == judge)]
             values = _values(replica, figures, answers)
             void = [*dict.fromkeys(s.void for s in figures if s.void)]
-            standing = protocols.standing(record, [*void, *_missing(figures, answers, judge)])
+            reasons, but_for = protocols.standing(record, [*void, *_missing(figures, judge)])
+            standing = reasons, [*but_for, *_unread(answers)]
             title = shown.get(model, model) + (f", judged by {shown.get(judge, judge)}" if judge else "")
             why = {
                 c: _why(replica.columns[c], benchmark, judge, figures) for c, value in values.items() if value is None
@@ -146,11 +149,15 @@ def _is(column: PublishedColumn, figure: Score) -> bool:
     )
 
 
-def _missing(figures: Sequence[Score], answers: pl.DataFrame, judge: str) -> Iterator[str]:
-    """Say how many of a model's answers could not be read, and how many of a judge's verdicts are missing."""
+def _unread(answers: pl.DataFrame) -> Iterator[str]:
+    """Say how many of a model's answers could not be read, as some of the paper's models' could not."""
     unread = answers.filter(~pl.col("status").is_in([Status.OK, Status.NOT_APPLICABLE]))["subject"].n_unique()
     if unread:
         yield f"{plural(unread, 'answer')} could not be read"
+
+
+def _missing(figures: Sequence[Score], judge: str) -> Iterator[str]:
+    """Say how many of a judge's verdicts are missing."""
     missing = sum({(s.criterion, s.slice): s.missing for s in figures if s.rater == judge}.values())
     if missing:
         yield f"{plural(missing, 'verdict is', 'verdicts are')} missing"
@@ -194,4 +201,5 @@ def _value(column: PublishedColumn, figures: Sequence[Score]) -> float | None:
         value = float(figure.n - figure.missing)
     else:
         value = figure.value if figure.mean_of_runs is None else figure.mean_of_runs
-    return None if value is None or figure.void else value * column.times
+    unusable = figure.void and column.over_runs != "n"
+    return None if value is None or unusable else value * column.times

@@ -71,9 +71,10 @@ def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
             cells = [*benchmark.cells_of_run(Released([], replies, [*of_people, *of_judge], []))]
             values = {cell.column: cell.value if isinstance(cell.value, float) else None for cell in cells}
             notes = {**notes, **{cell.column: cell.note for cell in cells if cell.value is None}}
+        released = ", by its released verdicts" if verdicts.instruments == {instruments.RELEASED} else ""
         reasons = [*_lacking(benchmark, table, verdicts), *_missing(table, verdicts, people, errors)]
         yield new_row(
-            benchmark, (table.table, table.compares_with), titles.get(judge, judge), values, (reasons, table.not_rebuilt),
+            benchmark, (table.table, table.compares_with), titles.get(judge, judge) + released, values, (reasons, table.not_rebuilt),
             n={person: error.n for person, error in errors.items()}, notes=notes,
         )  # fmt: skip
 

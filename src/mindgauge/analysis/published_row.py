@@ -71,6 +71,8 @@ def new_row(
             printed.setdefault(number.row, {})[number.column] = number.value
     columns = dict.fromkeys([*(column for cells in printed.values() for column in cells), *values])
     reasons, but_for = standing
+    if not reasons and all(value is None for value in values.values()):
+        reasons = ["no figure of this table is defined for it"]
     return NewRow(
         *table, row, {column: values.get(column) for column in columns}, printed, not reasons, reasons, {**(n or {})},
         but_for, {**(notes or {})},

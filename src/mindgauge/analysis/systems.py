@@ -85,6 +85,8 @@ def read(
                 ratings.setdefault(benchmark.name, []).append(rows)
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
     if tag and not any(len(rows) for parts in ratings.values() for rows in parts):
+        if tag in tag_names:
+            raise UsageError(f"--by {tag}: no verdict in this run can be used, so there is nothing to compare")
         raise UsageError(f"--by {tag}: no rated sample has that tag; their tags are {named_in(sorted(tag_names), limit=20)}")  # fmt: skip
     rated = [
         _rated(benchmarks[name], rows)

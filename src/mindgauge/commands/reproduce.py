@@ -48,7 +48,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
             if cell.verdict == "differs"
         ]
         return [
-            f"{self.benchmark}: {counts}, of {plural(len(self.cells), 'published number')}",
+            f"{self.benchmark}: {counts}, of {plural(len({(c.table, c.row, c.column) for c in self.cells}), 'published number')}",
             *(
                 []
                 if self.from_files

@@ -333,10 +333,17 @@ def _left(
             finished, failed = replies[output.name], lost[output.name]
         else:
             total = rated_subjects * output.repeats
-            subjects = rated.get(output.name, _RatedCount(0, 0))
+            subjects = rated.get(output.name) or _with_own_prompts(rated, output.name, {o.name for o in outputs})
             finished, failed = subjects.done, subjects.asked - subjects.done
         remaining = max(0, total - finished)
         yield Left(benchmark, output.kind, output.name, total, finished, remaining, min(failed, remaining))
+
+
+def _with_own_prompts(rated: Mapping[str, _RatedCount], name: str, planned: set[str]) -> _RatedCount:
+    """Return what a rater is done with whose name has the user's prompts, or a tree of questions, behind the planned one."""
+    begin = f"{name.removesuffix(')')}, " if name.endswith(")") else f"{name} ("
+    named_so = [n for rater, n in rated.items() if rater.startswith(begin) and rater not in planned]
+    return max(named_so, key=lambda n: n.done, default=_RatedCount(0, 0))
 
 
 def _closed(rated: Mapping[str, _RatedCount]) -> bool:

@@ -65,6 +65,9 @@ def protocol(
         )
     asking = msgspec.structs.replace(config.asking, **_fields(config.asking, fitting))
     judging = msgspec.structs.replace(config.judging, **_fields(config.judging, fitting))
+    if fitting.judge and not judging.own_family:
+        judging = msgspec.structs.replace(judging, own_family=True)
+        config.notice("replies by a judge's own family are rated, too, as in the paper")
     config = msgspec.structs.replace(config, asking=asking, judging=judging, replica=fitting)
     return PublishedProtocol(_asked(benchmark, fitting), config)
 

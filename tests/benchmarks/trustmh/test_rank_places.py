@@ -149,7 +149,7 @@ def test_a_choice_that_cannot_be_read_is_wrong_and_lacks_in_no_place(tmp_path: P
     result = mindgauge.reproduce("trustmh", data=data, beside=run)
     assert place_of(result, "new").value == 0.75
     assert row_of(result, "new").values["D"] == 0
-    assert "3 answers could not be read" in row_of(result, "new").reasons
+    assert "3 answers could not be read" in row_of(result, "new").but_for
 
 
 def test_released_models_that_were_loaded_are_placed_among_the_others(tmp_path: Path) -> None:
