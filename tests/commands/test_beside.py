@@ -154,7 +154,9 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
         "judge: not comparable with the table of evaluators against people, n = 6 beside H1, n = 6 beside H2"
         in row.told
     )
-    released = next(row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini"))
+    released = next(
+        row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini, by its released verdicts")
+    )
     assert released.values["mae_h1"] == 1.0, "5, 4 and 3 have the mean 4"
     assert not any("so these are ours" in reason for reason in released.reasons)
     result = in_process.mindgauge("reproduce", "help_or_harm", "--data", small.root, "--beside", run)
