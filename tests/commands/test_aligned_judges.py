@@ -230,6 +230,9 @@ def test_the_source_s_rule_on_a_loaded_run_gives_the_classes_of_reproduce(small:
         small.set(PEOPLE, "gpt4omini", row, cell(0, 1, 0, 1, 0, 1, 0))
     damaged(small)
     classes_by_both(small.root, tmp_path / "run")
+    first = in_process.mindgauge("reliability", tmp_path / "run", "--rule", "mentalbench").stdout.partition("\n")[0]
+    assert first.startswith("By the paper's rule, ")
+    assert "for comparison only" in first
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
 from mindgauge.cli import answer, render
 from mindgauge.records.english import ended, named, raised, words
@@ -84,6 +85,13 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
     """Return what the cards allow, and what the judge misses that misses most; without judges, how far people agree."""
     if reliability.cards:
         judged = [(card.judge, RunCard("", "", card.criterion, card)) for card in reliability.cards]
+        if rule.NORM_REFERENCED in reliability.notes:
+            good = sum(card.verdict == GOOD for card in reliability.cards)
+            return (
+                f"By the paper's rule, {count(good)} of {plural(len(reliability.cards), 'judge and criterion', 'judges and criteria')} "
+                "are in its best class. It is for comparison only: of the paper's own cells it always puts a third there.",
+                _missed(reliability.cards),
+            )
         return ended(card_phrases.finding(judged)), _missed(reliability.cards)
     agreeing = [
         f"{plural(entry.raters, 'person', 'people')} on {words(entry.criterion)}: {label('krippendorff_alpha', ordered=entry.ordered)}: {_bound(alpha)}, "
