@@ -17,9 +17,11 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks import self_stated
 from mindgauge.records.errors import MindgaugeError
+from tests import in_process
 from tests.benchmarks.help_or_harm.conftest import TIMES, VALIDATION, Copy, small  # a fixture
 from tests.benchmarks.hub_layout import from_card
 from tests.benchmarks.mentalbench import conftest as mentalbench
+from tests.benchmarks.trustmh import made
 from tests.commands.test_reliability import invoke
 
 if TYPE_CHECKING:
@@ -226,3 +228,17 @@ def test_the_released_files_hold(name: str) -> None:
     checked = Counter[str]()
     assert self_stated.faults(folder, benchmarks.asked_family(name), checked) == []
     assert checked["numbers of rows"]
+
+
+def test_a_broken_file_of_stored_outputs_stops_and_is_named(tmp_path: Path) -> None:
+    """The outputs of the other models alone would pass for the release."""
+    made.dilemmas(tmp_path)
+    for model in ("gpt-5.1", "gpt-4o-mini"):
+        made.ethics(tmp_path, model, made.RIGHT)
+    (path,) = tmp_path.glob("**/gpt-5.1-*.json")
+    path.write_bytes(path.read_bytes()[:200])
+    for command in (("load", "trustmh/ethics", "--out", tmp_path / "run"), ("reproduce", "trustmh")):
+        done = in_process.mindgauge(*command, "--data", tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert path.name in done.stderr
+        assert in_process.mindgauge(*command, "--data", tmp_path, "--anyway").returncode == 0

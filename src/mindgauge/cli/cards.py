@@ -88,8 +88,10 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
         if rule.NORM_REFERENCED in reliability.notes:
             good = sum(card.verdict == GOOD for card in reliability.cards)
             return (
-                f"By the paper's rule, {count(good)} of {plural(len(reliability.cards), 'judge and criterion', 'judges and criteria')} "
-                "are in its best class. It is for comparison only: of the paper's own cells it always puts a third there.",
+                (
+                    f"By the paper's rule, {count(good)} of {plural(len(reliability.cards), 'judge and criterion', 'judges and criteria')} "
+                    "are in its best class. It is for comparison only: of the paper's own cells it always puts a third there."
+                ),
                 _missed(reliability.cards),
             )
         return ended(card_phrases.finding(judged)), _missed(reliability.cards)

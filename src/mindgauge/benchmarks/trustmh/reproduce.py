@@ -379,3 +379,13 @@ def _estimated(statistic: Callable[[Floats], Floats], n: int) -> tuple[float | N
     if interval.low is None or interval.high is None:
         return interval.value, f"{n} items"
     return interval.value, f"{n} items, 95 % interval {decimal(interval.low, 3)} to {decimal(interval.high, 3)}"
+
+
+def unreadable_outputs(data: Path, checked: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Yield the stored outputs of models that are broken, and how."""
+    files = TrustMHRelease.below(data)
+    stored, faults = outputs.readable(files, STORED, stored_in)
+    of_awareness, of_leakage = outputs.answers(files), outputs.replies(files)
+    checked["files of stored outputs"] += len(stored) + len({r.source for r in of_leakage[0]})
+    for source, problem in (faults | of_awareness[1] | of_leakage[1]).items():
+        yield source.removeprefix(f"{data}/"), problem.removeprefix(f"{source}: ").removeprefix(f"{source}:")

@@ -32,7 +32,7 @@ from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
 from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.trustmh.reproduce import reproduce
+from mindgauge.benchmarks.trustmh.reproduce import reproduce, unreadable_outputs
 from mindgauge.records import BASE, RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric.composite import Composite
 
@@ -133,6 +133,7 @@ ethics = Benchmark.from_folder(
     notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,
+    self_stated=unreadable_outputs,
     rank_places=rank_places,
     item_parts=("scenario", "options", "task"),
     variants=with_shuffled,
