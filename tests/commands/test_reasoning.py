@@ -332,15 +332,16 @@ def test_reasoning_is_read_from_every_place_where_servers_put_it() -> None:
         {"type": "output_text", "text": "b"},
     ]
     nested = [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "b"}]
-    for message in (
+    shapes: list[dict[str, Any]] = [
         {"content": "b", "reasoning": ["a"]},
         {"content": "b", "reasoning": {"content": "a"}},
         {"content": "b", "reasoning": None, "reasoning_details": details},
         {"content": "b", "reasoning_details": [{"type": "reasoning.text", "text": "a"}]},
         {"content": summed},
         {"content": nested},
-    ):
-        answer = completion.converted({"choices": [{"message": message}]})
+    ]
+    for shape in shapes:
+        answer = completion.converted({"choices": [{"message": shape}]})
         assert (answer.text, answer.reasoning) == ("b", "a")
     deep: Any = "a"
     for _ in range(900):

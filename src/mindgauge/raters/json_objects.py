@@ -219,31 +219,29 @@ def apart(text: str) -> tuple[str, str]:
     if it is in the middle of a sentence, with a space or punctuation after it ("the <think> tag"). Each other mark counts.
     """
     last = max((mark.start() for mark in _END.finditer(text)), default=-1)
-    said: list[str] = []
-    thought: list[tuple[int, int]] = []
+    outside: list[str] = []
+    blocks: list[tuple[int, int]] = []
     begin = place = 0
     while mark := _MARK.search(text, place):
         start, place = mark.span()
         if mark[1] or (last < start and _MENTION.match(text, start)):
             continue
         if mark[2] or mark[3]:
-            said, thought = [], [(0, start)]
-        elif last < start:
-            said, thought, place = [], [(0, len(text))], len(text)
-        else:
-            closing = _END.search(text, place)
-            assert closing is not None
-            said.append(text[begin:start])
-            thought.append((place, closing.start()))
+            outside, blocks = [], [(0, start)]
+        elif last > start and (closing := _END.search(text, place)):
+            outside.append(text[begin:start])
+            blocks.append((place, closing.start()))
             place = closing.end()
+        else:
+            outside, blocks, place = [], [(0, len(text))], len(text)
         begin = place
-    if not thought:
+    if not blocks:
         return text, ""
     pieces = [""]
-    for piece in (*said, text[begin:]):
+    for piece in (*outside, text[begin:]):
         pieces.append(piece.lstrip(" \t") if pieces[-1][-1:].isspace() else piece)
-    blocks = (part.strip() for begin, end in thought for part in _MARKS.split(text[begin:end]))
-    return "".join(pieces).strip(_INVISIBLE), "\n\n".join(filter(None, blocks))
+    thoughts = (part.strip() for begin, end in blocks for part in _MARKS.split(text[begin:end]))
+    return "".join(pieces).strip(_INVISIBLE), "\n\n".join(filter(None, thoughts))
 
 
 def objects(text: str) -> list[JsonObject]:

@@ -11,15 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SPOKEN = {"text", "input_text", "output_text", "refusal", ""}
-_THOUGHT = {
-    "reasoning",
-    "thinking",
-    "redacted_thinking",
-    "reasoning_text",
-    "summary_text",
-    "reasoning.text",
-    "reasoning.summary",
-}
+_THOUGHT = {"reasoning", "thinking", "redacted_thinking", "reasoning_text", "summary_text", "reasoning.text", "reasoning.summary"}  # fmt: skip
 _KEYS = ("text", "content", "value", "thinking", "reasoning", "refusal")
 """Where the text of a part stands, in the order in which they are looked for."""
 

@@ -245,14 +245,9 @@ class Session:
             )
 
     def asker(
-        self,
-        model: Model,
-        benchmark: str,
-        *,
-        judging: bool = False,
-        kept_as: Callable[[Exchange], Exchange] | None = None,
+        self, model: Model, benchmark: str, *, judging: bool = False, kept_as: Callable[[Exchange], Exchange] | None = None,
         anew: Collection[bytes] = (),
-    ) -> Callable[[Request], Awaitable[Exchange]]:
+    ) -> Callable[[Request], Awaitable[Exchange]]:  # fmt: skip
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
 
         Args:
