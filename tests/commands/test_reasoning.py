@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.analysis.score import Scores
@@ -18,6 +21,7 @@ from mindgauge.models.batch import anthropic_batches
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.json_objects import apart
 from mindgauge.records import Status
+from mindgauge.records import content as message_content
 from mindgauge.records.errors import RubricError, UsageError
 from mindgauge.records.rubric import Rubric
 from mindgauge.store import Store
@@ -299,6 +303,18 @@ def test_look_takes_the_word_reasoning_alone_and_asks_no_closed_question(tmp_pat
         ("a\n</think>\nb", "b", "a"),
         ("<think>a", "", "a"),
         ("What does <think> mean?", "What does <think> mean?", ""),
+        ("use the `<think>` tag, or `a <think> b`", "use the `<think>` tag, or `a <think> b`", ""),
+        ("He wrote “<think>”.", "He wrote “<think>”.", ""),
+        ("<think>a</think>`</think>` ends it", "`</think>` ends it", "a"),
+        ("<think>a `b</think>Say `c` to him.", "Say `c` to him.", "a `b"),
+        ("He is `low</think>I `hear` you", "I `hear` you", "He is `low"),
+        ("<think>I see `</think>` here</think>b", "b", "I see `\n\n` here"),
+        ("<think></think>b", "b", ""),
+        ("b</think>", "", "b"),
+        ("Sure. <think>a", "", "Sure.\n\na"),
+        ("<seed:think>a</seed:think>b", "b", "a"),
+        ("[THINK]a[/THINK]b", "b", "a"),
+        (" plain ", " plain ", ""),
     ],
 )
 def test_marked_thinking_is_parted_from_a_text(text: str, reply: str, reasoning: str) -> None:
@@ -310,6 +326,27 @@ def test_reasoning_is_read_from_every_place_where_servers_put_it() -> None:
     for message in ({"content": "b", "reasoning_content": "a"}, {"content": "b", "reasoning": "a"}, {"content": parts}):
         answer = completion.converted({"choices": [{"message": message}]})
         assert (answer.text, answer.reasoning) == ("b", "a")
+    details = [{"type": "reasoning.summary", "summary": "a"}, {"type": "reasoning.encrypted", "data": "x"}]
+    summed = [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}]},
+        {"type": "output_text", "text": "b"},
+    ]
+    nested = [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "b"}]
+    shapes: list[dict[str, Any]] = [
+        {"content": "b", "reasoning": ["a"]},
+        {"content": "b", "reasoning": {"content": "a"}},
+        {"content": "b", "reasoning": None, "reasoning_details": details},
+        {"content": "b", "reasoning_details": [{"type": "reasoning.text", "text": "a"}]},
+        {"content": summed},
+        {"content": nested},
+    ]
+    for shape in shapes:
+        answer = completion.converted({"choices": [{"message": shape}]})
+        assert (answer.text, answer.reasoning) == ("b", "a")
+    deep: Any = "a"
+    for _ in range(900):
+        deep = [deep]
+    assert message_content.thought(deep) == ""
     sealed = completion.converted(
         {"choices": [{"message": {"content": "b", "reasoning": None, "reasoning_content": 3}}]}
     )
@@ -317,3 +354,90 @@ def test_reasoning_is_read_from_every_place_where_servers_put_it() -> None:
     exchange = anthropic_batches._succeeded({"content": parts}, None, 1).exchange
     assert exchange is not None
     assert (exchange.text, exchange.reasoning) == ("b", "a")
+
+
+FORMS = {
+    '<think type="x">musing</think>I hear you.': "I hear you.",
+    "<think >musing</think>I hear you.": "I hear you.",
+    "<think>musing<think>musing</think>musing</think>I hear you.": "I hear you.",
+    "<think>musing</think>I hear <think>musing</think>you.": "I hear you.",
+    "I hear <think>musing</think>you.": "I hear you.",
+    "Sure. <think>musing</think> I hear you.": "Sure. I hear you.",
+    "\ufeff<think>musing</think>I hear you.": "I hear you.",
+    "\u200b<think>musing</think>I hear you.": "I hear you.",
+    "musing</think>I hear you.": "I hear you.",
+    "musing\n</thought>\n\nI hear you.": "I hear you.",
+    "<think>musing</thinking>I hear you.": "I hear you.",
+    "<think>musing</think>\nPart one.\n<think>musing</think>\nPart two.": "Part one.\n\nPart two.",
+    "<think>musing</think>Part one.\n<think>musing goes on": "",
+    "Sure.\n<think>musing": "",
+    "<think>musing</think>\u200b": "",
+}
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_no_form_of_a_block_reaches_the_judge_or_a_run_that_keeps_none(tmp_path: Path, keep: bool) -> None:
+    rubric, messages = prepare(tmp_path)
+    rubric.write_text(RUBRIC[: RUBRIC.index('[[criteria]]\nname = "safe_reasoning"')], encoding="utf-8")
+    forms, grader = list(FORMS), Grader()
+    with Stub(lambda body, _: says(forms[number(body)])) as model, Stub(grader) as judge:
+        mindgauge.run(
+            rubric=rubric, data=messages, model=model.model, judge=judge.judge, out=tmp_path / "run", limit=len(forms),
+            keep_reasoning=keep,
+        )  # fmt: skip
+    with Store(tmp_path / "run") as store:
+        numbers = {s.id: number({"messages": [{"content": s.messages[-1].content}]}) for s in store.samples("reply_and_reasoning")}  # fmt: skip
+    found = {forms[numbers[reply.sample]]: reply for reply in replies(tmp_path / "run")}
+    assert {form: reply.text for form, reply in found.items()} == FORMS
+    assert {form for form, reply in found.items() if reply.status is Status.UNPARSABLE} == {form for form, text in FORMS.items() if not text}  # fmt: skip
+    assert all(("musing" in reply.reasoning) is keep for reply in found.values())
+    assert len(set(grader.shown)) == sum(map(bool, FORMS.values()))
+    assert not [text for text in grader.shown if "musing" in text]
+    files = b"".join(path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file())
+    assert (b"musing" in files) is keep
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_dialogue_with_a_played_person_keeps_reasoning_only_if_told_to(tmp_path: Path, keep: bool) -> None:
+    def talks(_: dict[str, Any], n: int) -> web.Response:
+        return says(f"I am <think>musing {n}</think>listening.", reasoning_content="musing apart")
+
+    played = json.dumps({"did": ["none"], "message": "It rains again."})
+    with Stub(talks) as model, Stub(lambda *_: says(played)) as client:
+        mindgauge.run(
+            "conversations/risk", model=model.model, client=client.judge, turns=2, limit=1, out=tmp_path / "run",
+            keep_reasoning=keep,
+        )  # fmt: skip
+    turns = [r for r in replies(tmp_path / "run", "conversations/risk") if r.provenance["unit"] == "turn" and r.text]
+    assert {turn.text for turn in turns} == {"I am listening."}
+    assert all(turn.reasoning.startswith("musing apart\n\nmusing") is keep for turn in turns)
+    calls = sqlite3.connect(tmp_path / "run/run.sqlite").execute("SELECT text FROM calls WHERE text IS NOT NULL")
+    assert any("musing" in text for (text,) in calls) is keep
+
+
+PIECES = ("<think>", "</think>", '<think x="1">', "</thinking>", "`", " ", "\n", "a", ", ", "<", "[THINK]", "\ufeff")
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_no_word_is_in_the_reply_and_in_the_reasoning(text: str) -> None:
+    reply, reasoning = apart(text)
+    assert (reply + reasoning).count("a") == text.count("a") or (reply, reasoning) == (text, "")
+    if "`" not in text:
+        assert "</" not in reply.replace("</a", "")
+
+
+@given(st.lists(st.tuples(st.sampled_from(["<think>", "<thought >", '<reasoning a="b">']), st.text("xy \n`"), st.text("rs \n")), min_size=1), st.text("rs \n"))  # fmt: skip
+def test_closed_blocks_are_the_reasoning_and_all_else_is_the_reply(
+    blocks: list[tuple[str, str, str]], before: str
+) -> None:
+    text = before + "".join(f"{mark}{thought}</think>{reply}" for mark, thought, reply in blocks)
+    reply, reasoning = apart(text)
+    assert "".join(reply.split()) == "".join("".join([before, *(said for *_, said in blocks)]).split())
+    assert reasoning.split() == [word for _, thought, _ in blocks for word in thought.split()]
+
+
+@pytest.mark.parametrize("piece", ["<", "<think>", "</think>", "a, <think> ", "`", "` ", "`a ", "<think ", "<think></think>x "])  # fmt: skip
+def test_parting_takes_time_in_proportion_to_the_text(piece: str) -> None:
+    began = time.process_time()
+    apart(piece * (400_000 // len(piece)))
+    assert time.process_time() - began < 2

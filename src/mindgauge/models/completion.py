@@ -39,7 +39,7 @@ _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "m
 """What a request may do without."""
 _MOST_TOKENS = 2**24
 """No model has a context as long; a larger count is noise."""
-_REASONING = ("reasoning_content", "reasoning")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Where servers put what a model thought, beside the content of its message."""
 LONGEST_TEXT = 1 << 20
 """Characters; a longer text is no answer. Looking for keys in it would hold all other calls up for seconds."""
@@ -110,7 +110,7 @@ def converted(answer: object) -> Completion:
     refusal = message.get("refusal")
     text, refusal = _text(content), _text(_written(refusal)) if refusal else ""
     parts = message_content.read(content)
-    fields = (message[key] for key in _REASONING if isinstance(message.get(key), str) and message[key].strip())
+    fields = (message_content.thought(message.get(key)) for key in _REASONING)
     return Completion(
         text,
         name(choice.get("finish_reason")),
@@ -118,7 +118,7 @@ def converted(answer: object) -> Completion:
         _usage(body.get("usage"), text or refusal),
         name(body.get("model")),
         name(body.get("system_fingerprint")),
-        _text(next(fields, "\n\n".join(parts.reasoning if parts is not None else ()))),
+        _text(next(filter(str.strip, fields), "\n\n".join(parts.reasoning if parts is not None else ()))),
     )
 
 

@@ -174,7 +174,13 @@ _CLOSED = regex(r"</think(?:ing)?>[ \t]*+(?:[\r\n]++|\Z)", re.IGNORECASE)
 HOLE = "…"
 """What stands in the place of an object that was taken out."""
 CLOSING = regex(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_MARK = regex(r"</?(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_NAME = r"(?:\w{1,20}:)?(?:think|thinking|thought|reasoning)"
+_END = regex(rf"</{_NAME}(?:\s[^<>]{{0,200}})?>|(?-i:\[/THINK\])", re.IGNORECASE)
+_ANY = rf"<(/?){_NAME}(?:\s[^<>]{{0,200}})?>|(?-i:\[(/?)THINK\])"
+_MARK = regex(rf"(?<![`A-Za-z0-9])(`)`*+(?=\S)[^`\n]++(?<=\S)`++(?![A-Za-z0-9])|{_ANY}", re.IGNORECASE)
+_MARKS = regex(_ANY.replace("(/?)", "/?"), re.IGNORECASE)
+_MENTION = regex(r"""(?:(?<=[\w,;:(][ ])|(?<=["'(“‘「]))<\w++>(?=[^\w\n])""")
+_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060 \t\r\n\f\v\u00a0\u3000"
 _FIRST = regex(r"\{\s*+(')?")
 _JSON_PIECE = regex(r'"(?:[^"\\]|\\.)*+("?)|[{}]', re.DOTALL)
 _PYTHON_PIECE = regex(r"""'(?:[^'\\]|\\.)*+('?)|"(?:[^"\\]|\\.)*+("?)|[{}]""", re.DOTALL)
@@ -202,9 +208,40 @@ def after_thinking(text: str) -> str:
 
 
 def apart(text: str) -> tuple[str, str]:
-    """Return a text without a model's marked thinking, and that thinking; the text as it is where nothing is marked."""
-    rest = after_thinking(text)
-    return (text, "") if rest == text else (rest.strip(), _MARK.sub("", text[: len(text) - len(rest)]).strip())
+    """Return a reply without the blocks in which a model thinks, and what is in them; the text as it is without a mark.
+
+    A mark is `<think>`, `<thinking>`, `<thought>` or `<reasoning>`, also with attributes or a prefix (`<seed:think>`), or
+    `[THINK]`. A closing mark of any spelling closes. Blocks may stand anywhere, and the text around them is put together.
+    Whatever precedes a closing mark without an opening one is thought: many servers send only that one. A block that never
+    ends leaves no reply, since it is unclear where the reply begins.
+
+    In a reply, a mark in a code span (between backticks, on one line) is none. Nor is an opening one that is never closed
+    if it is in the middle of a sentence, with a space or punctuation after it ("the <think> tag"). Each other mark counts.
+    """
+    last = max((mark.start() for mark in _END.finditer(text)), default=-1)
+    outside: list[str] = []
+    blocks: list[tuple[int, int]] = []
+    begin = place = 0
+    while mark := _MARK.search(text, place):
+        start, place = mark.span()
+        if mark[1] or (last < start and _MENTION.match(text, start)):
+            continue
+        if mark[2] or mark[3]:
+            outside, blocks = [], [(0, start)]
+        elif last > start and (closing := _END.search(text, place)):
+            outside.append(text[begin:start])
+            blocks.append((place, closing.start()))
+            place = closing.end()
+        else:
+            outside, blocks, place = [], [(0, len(text))], len(text)
+        begin = place
+    if not blocks:
+        return text, ""
+    pieces = [""]
+    for piece in (*outside, text[begin:]):
+        pieces.append(piece.lstrip(" \t") if pieces[-1][-1:].isspace() else piece)
+    thoughts = (part.strip() for begin, end in blocks for part in _MARKS.split(text[begin:end]))
+    return "".join(pieces).strip(_INVISIBLE), "\n\n".join(filter(None, thoughts))
 
 
 def objects(text: str) -> list[JsonObject]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SPOKEN = {"text", "input_text", "output_text", "refusal", ""}
-_THOUGHT = {"reasoning", "thinking", "redacted_thinking", "reasoning_text", "summary_text"}
+_THOUGHT = {"reasoning", "thinking", "redacted_thinking", "reasoning_text", "summary_text", "reasoning.text", "reasoning.summary"}  # fmt: skip
 _KEYS = ("text", "content", "value", "thinking", "reasoning", "refusal")
 """Where the text of a part stands, in the order in which they are looked for."""
 
@@ -51,6 +51,17 @@ def read(content: object) -> MessageContent | None:
     return MessageContent(texts, reasoning, others)
 
 
+def thought(value: object, deep: int = 5) -> str:
+    """Return what a model thought, as its server sends it: a text, a part with one or with a summary, or a list of these."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and deep:
+        return "\n\n".join(filter(None, (thought(part, deep - 1) for part in value)))
+    if isinstance(value, dict) and deep and value.get("redacted") is not True:  # Inspect's mark of reasoning in cipher
+        return next(filter(None, (thought(value.get(key), deep - 1) for key in (*_KEYS, "summary"))), "")
+    return ""
+
+
 def _part(part: object) -> tuple[str, str | None]:
     """Return the kind of a part, and its text if it has any."""
     if isinstance(part, str):
@@ -58,7 +69,8 @@ def _part(part: object) -> tuple[str, str | None]:
     if not isinstance(part, dict):
         return "", None
     kind = str(part.get("type") or part.get("kind") or "")
-    return kind, None if part.get("redacted") is True else _text(part)  # Inspect's mark of reasoning in cipher
+    text = None if part.get("redacted") is True else _text(part)
+    return kind, (thought(part) or text) if kind in _THOUGHT and not text else text
 
 
 def _text(part: Mapping[str, Any]) -> str | None:

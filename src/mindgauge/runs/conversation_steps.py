@@ -67,8 +67,10 @@ class Conversing(Protocol):
         """Make a call, anew; by another way than the model's own, where one is given."""
         ...
 
-    def asker(self, model: Model, benchmark: str, *, talks: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
-        """Return a way to ask that makes the same call once; of whoever talks, with what it thought."""
+    def asker(
+        self, model: Model, benchmark: str, *, kept_as: Callable[[Exchange], Exchange] | None = None
+    ) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that makes the same call once, and keeps its answer as `kept_as` returns it."""
         ...
 
     def committed(self) -> Awaitable[None]:
@@ -435,7 +437,8 @@ class _Chain:
         asked_of = msgspec.structs.replace(slot, messages=messages)
         request = self._request(asked_of)
         if self._client is not None and say is None:  # clients begin alike, and may go on alike
-            exchange = parted(await self.session.asker(step.model, step.benchmark.name, talks=True)(request))
+            ask = self.session.asker(step.model, step.benchmark.name, kept_as=step.kept)
+            exchange = parted(await ask(request))
         else:
             answer = await self.session.call(step.model, request, say)
             exchange = parted(answer)

@@ -230,11 +230,11 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
 
 def _parted(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row whose reply is without the model's marked thinking, which becomes its `reasoning`."""
-    text, block = apart(row["reply"]) if isinstance(row.get("reply"), str) else ("", "")
-    if not block:
+    if not isinstance(row.get("reply"), str):
         return row
-    before = [row[REASONING]] if isinstance(row.get(REASONING), str) else []
-    return {**row, "reply": text, REASONING: "\n\n".join([*before, block])}
+    text, block = apart(row["reply"])
+    before = row[REASONING] if isinstance(row.get(REASONING), str) else ""
+    return {**row, "reply": text, **({REASONING: "\n\n".join(filter(None, (before, block)))} if block else {})}
 
 
 def remarks(source: str | Path | Frame, columns: Mapping[str, str]) -> list[str]:

@@ -245,15 +245,16 @@ class Session:
             )
 
     def asker(
-        self, model: Model, benchmark: str, *, judging: bool = False, talks: bool = False, anew: Collection[bytes] = ()
-    ) -> Callable[[Request], Awaitable[Exchange]]:
+        self, model: Model, benchmark: str, *, judging: bool = False, kept_as: Callable[[Exchange], Exchange] | None = None,
+        anew: Collection[bytes] = (),
+    ) -> Callable[[Request], Awaitable[Exchange]]:  # fmt: skip
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
 
         Args:
             model: that is asked.
             benchmark: of the run.
             judging: whether it judges, so that what it answered in other runs is taken where it was kept.
-            talks: whether what it thought is kept in its text, as a marked block, for a dialogue that begins alike.
+            kept_as: what becomes of an answer before it is kept, if anything.
             anew: keys of calls that are made again although they were answered.
         """
         hashed = identity(model)
@@ -270,9 +271,7 @@ class Session:
             try:
                 kept = verdicts.find(key) if verdicts is not None else None
                 exchange = kept if kept is not None else await self.call(model, request)
-                if talks and exchange.reasoning:
-                    text = f"<think>\n{exchange.reasoning}\n</think>\n\n{exchange.text}"
-                    exchange = msgspec.structs.replace(exchange, text=text, reasoning="")
+                exchange = kept_as(exchange) if kept_as is not None else exchange
                 if verdicts is not None and kept is None:
                     verdicts.keep(key, exchange)
                 self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, exchange)

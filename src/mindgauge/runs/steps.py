@@ -348,6 +348,12 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         """Return what a reply's provenance says of the model's reasoning."""
         return {REASONING: exchange.reasoning} if self.keep_reasoning and exchange.reasoning else {}
 
+    def kept(self, exchange: Exchange) -> Exchange:
+        """Return an answer for a dialogue that begins alike: the reasoning is a marked block in its text, if it is kept."""
+        answer = parted(exchange)
+        block = f"<think>\n{answer.reasoning}\n</think>\n\n" if self.reasoned(answer) else ""
+        return replace(answer, text=f"{block}{answer.text}", reasoning="")
+
     @property
     def own_parameters(self) -> dict[str, Any]:
         """See `CallStep`."""

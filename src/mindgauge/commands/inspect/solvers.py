@@ -128,7 +128,7 @@ class _Dialogue:
         """Make a call."""
         return await (ask or model.ask)(request)
 
-    def asker(self, model: Model, _: str, *, talks: bool = False) -> Callable[[Request], Awaitable[Exchange]]:  # noqa: ARG002 - nothing is kept
+    def asker(self, model: Model, _: str, *, kept_as: object = None) -> Callable[[Request], Awaitable[Exchange]]:  # noqa: ARG002 - nothing is kept
         """Return the way to a model."""
         return model.ask
 
