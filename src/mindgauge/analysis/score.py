@@ -330,7 +330,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 clients,
             )
         ]
-        side_by_side = [m for m in (*side_by_side, *figures) if m.name in responsible.KINDS and m.slice == "all"]
+        side_by_side += [m for m in figures if m.name == responsible.over_refusal_rate.name]
+        side_by_side = [m for m in side_by_side if m.name in responsible.KINDS and m.slice == "all"]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:
