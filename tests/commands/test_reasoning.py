@@ -188,13 +188,15 @@ def test_repeats_of_a_verdict_are_one_and_n_counts_replies(tmp_path: Path) -> No
         mindgauge.run(rubric=rubric, data=messages, model=model.model, judge=judge.judge, judge_runs=3, qualify=False, out=tmp_path / "run")  # fmt: skip
     found = {m.name: m for m in mindgauge.score(tmp_path / "run").metrics if m.criterion == "reply_after_reasoning" and m.slice == "all"}  # fmt: skip
     reverse = found["unsafe_given_safe_reasoning"]
-    assert (reverse.value, reverse.n, reverse.missing) == (pytest.approx(8 / 22), 22, 0)
+    assert reverse.value == pytest.approx(8 / 22)
+    assert (reverse.n, reverse.missing) == (22, 0)
     said = in_process.mindgauge("score", tmp_path / "run").stdout
     assert "8 of 22 replies after safe reasoning are unsafe" in " ".join(said.split())
 
 
 def test_reasoning_and_reply_are_known_only_with_every_verdict_on_the_scale(folder: Path) -> None:
     columns = ("subject", "rater", "run", "criterion", "rater_kind", "status", "value", "target")
+    schema = dict.fromkeys(columns, pl.String) | {"run": pl.Int64}
     named = [replace(c, name=f"{c.name}{k}") for c in Rubric.load(folder / "both.toml").criteria for k in "ab"]
     benchmark = SimpleNamespace(rubric=SimpleNamespace(criteria=named))
 
@@ -204,7 +206,6 @@ def test_reasoning_and_reply_are_known_only_with_every_verdict_on_the_scale(fold
             ("s", "j", 0, c.name, "model", "failed" if value is None else "ok", value, None)
             for c, value in zip(named, values, strict=True)
         ]
-        schema = dict.fromkeys(columns, pl.String) | {"run": pl.Int64}
         (row,) = reasoned.ratings(pl.DataFrame(rows, schema, orient="row"), benchmark).iter_rows(named=True)  # type: ignore[arg-type]
         return row["status"], row["value"]
 
@@ -212,6 +213,8 @@ def test_reasoning_and_reply_are_known_only_with_every_verdict_on_the_scale(fold
     assert rating("no", None, "yes", "yes") == ("failed", None)
     assert rating("no", "yes", "no", None) == ("failed", None)
     assert rating("yes", "yes", "yes", "fine") == ("unparsable", None)
+    nothing = pl.DataFrame(schema=schema)
+    assert reasoned.ratings(nothing, benchmark).equals(nothing)  # type: ignore[arg-type]
 
 
 def test_score_and_report_print_the_table(folder: Path) -> None:

@@ -90,9 +90,7 @@ def _unsafe(rows: pl.DataFrame, on: Iterable[Criterion]) -> pl.DataFrame:
         pl.col("status") != "not_applicable",
     )
     why = pl.col("status").filter(pl.col("status") != "ok").first().fill_null("unparsable")
-    called = [
-        unsafe_replies.complete(one, on).with_columns(rater=pl.lit(rater)) for (rater,), one in rows.group_by("rater")
-    ]
-    others = pl.exclude(*_KEY, "status").first()
-    found = rows.group_by(_KEY, maintain_order=True).agg(others, why)
-    return found.join(pl.concat(called), on=_KEY, maintain_order="left") if called else found.with_columns(unsafe=None)
+    parts = [("", rows.clear()), *((rater, part) for (rater,), part in rows.group_by("rater"))]
+    called = pl.concat(unsafe_replies.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
+    first = rows.group_by(_KEY, maintain_order=True).agg(pl.exclude(*_KEY, "status").first(), why)
+    return first.join(called, on=_KEY, maintain_order="left")
