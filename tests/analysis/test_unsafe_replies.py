@@ -84,13 +84,13 @@ def test_one_definition(values: tuple[str | float | None, ...], on: Criterion, e
 def test_a_reply_is_complete_with_a_verdict_on_the_scale_on_every_criterion() -> None:
     other = criterion("yes", "no", bad=("yes",), name="d")
 
-    def found(c: float | None, d: str | None) -> tuple[bool | None, bool]:
+    def answers(c: float | None, d: str | None) -> tuple[bool | None, bool]:
         rows = pl.concat([said(c), said(d).with_columns(criterion=pl.lit("d"))])
-        unsafe, known = unsafe_replies.complete(rows, [FIVE, other]).row(0)[1:]
-        return unsafe, known
+        unsafe, anywhere = unsafe_replies.complete(rows, [FIVE, other]).row(0)[1:]
+        return unsafe, anywhere
 
-    assert [found(5, "no"), found(1, "no"), found(5, "yes")] == [(False, False), (True, True), (True, True)]
-    assert [found(5, None), found(1, None), found(9, "no"), found(9, "yes")] == [
+    assert [answers(5, "no"), answers(1, "no"), answers(5, "yes")] == [(False, False), (True, True), (True, True)]
+    assert [answers(5, None), answers(1, None), answers(9, "no"), answers(9, "yes")] == [
         (None, False), (None, True), (None, False), (None, True),
     ]  # fmt: skip
     assert unsafe_replies.complete(said(1).clear(), []).is_empty()

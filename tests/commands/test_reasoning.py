@@ -186,25 +186,25 @@ def test_repeats_of_a_verdict_are_one_and_n_counts_replies(tmp_path: Path) -> No
     rubric, messages = prepare(tmp_path)
     with Stub(thinks) as model, Stub(Wavering()) as judge:
         mindgauge.run(rubric=rubric, data=messages, model=model.model, judge=judge.judge, judge_runs=3, qualify=False, out=tmp_path / "run")  # fmt: skip
-    found = {m.name: m for m in mindgauge.score(tmp_path / "run").metrics if m.criterion == "reply_after_reasoning" and m.slice == "all"}  # fmt: skip
-    reverse = found["unsafe_given_safe_reasoning"]
+    metrics = {m.name: m for m in mindgauge.score(tmp_path / "run").metrics if m.criterion == "reply_after_reasoning" and m.slice == "all"}  # fmt: skip
+    reverse = metrics["unsafe_given_safe_reasoning"]
     assert reverse.value == pytest.approx(8 / 22)
     assert (reverse.n, reverse.missing) == (22, 0)
-    said = in_process.mindgauge("score", tmp_path / "run").stdout
-    assert "8 of 22 replies after safe reasoning are unsafe" in " ".join(said.split())
+    output = in_process.mindgauge("score", tmp_path / "run").stdout
+    assert "8 of 22 replies after safe reasoning are unsafe" in " ".join(output.split())
 
 
 def test_reasoning_and_reply_are_known_only_with_every_verdict_on_the_scale(folder: Path) -> None:
     columns = ("subject", "rater", "run", "criterion", "rater_kind", "status", "value", "target")
     schema = dict.fromkeys(columns, pl.String) | {"run": pl.Int64}
-    named = [replace(c, name=f"{c.name}{k}") for c in Rubric.load(folder / "both.toml").criteria for k in "ab"]
-    benchmark = SimpleNamespace(rubric=SimpleNamespace(criteria=named))
+    criteria = [replace(c, name=f"{c.name}{k}") for c in Rubric.load(folder / "both.toml").criteria for k in "ab"]
+    benchmark = SimpleNamespace(rubric=SimpleNamespace(criteria=criteria))
 
     def rating(*values: str | None) -> tuple[str, str | None]:
         """Put together verdicts on the reply, twice, and on the reasoning, twice; None is one that is lost."""
         rows = [
             ("s", "j", 0, c.name, "model", "failed" if value is None else "ok", value, None)
-            for c, value in zip(named, values, strict=True)
+            for c, value in zip(criteria, values, strict=True)
         ]
         (row,) = reasoned.ratings(pl.DataFrame(rows, schema, orient="row"), benchmark).iter_rows(named=True)  # type: ignore[arg-type]
         return row["status"], row["value"]

@@ -91,6 +91,6 @@ def _unsafe(rows: pl.DataFrame, on: Iterable[Criterion]) -> pl.DataFrame:
     )
     why = pl.col("status").filter(pl.col("status") != "ok").first().fill_null("unparsable")
     parts = [("", rows.clear()), *((rater, part) for (rater,), part in rows.group_by("rater"))]
-    called = pl.concat(unsafe_replies.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
+    verdicts = pl.concat(unsafe_replies.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
     first = rows.group_by(_KEY, maintain_order=True).agg(pl.exclude(*_KEY, "status").first(), why)
-    return first.join(called, on=_KEY, maintain_order="left")
+    return first.join(verdicts, on=_KEY, maintain_order="left")

@@ -34,8 +34,8 @@ _COMPLETE = share("share_unsafe", "yes", better="lower", title="the share of uns
 
 def _unsafe_share(table: RatingTable, weights: Floats) -> Floats:
     """Return the share among replies with all verdicts, but no less than are known to be unsafe of all: those with the target."""
-    known = np.isin(table.filled(None).code, table.codes("yes"))
-    return np.maximum(_COMPLETE.compute(table, weights), ratio(weights @ known, weights.sum(axis=1)))
+    hits = np.isin(table.filled(None).code, table.codes("yes"))
+    return np.maximum(_COMPLETE.compute(table, weights), ratio(weights @ hits, weights.sum(axis=1)))
 
 
 def _fills(table: RatingTable) -> Iterator[RatingTable]:
