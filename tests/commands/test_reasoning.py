@@ -6,13 +6,17 @@ import csv
 import json
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import mindgauge
+from mindgauge.analysis import reasoned
 from mindgauge.analysis.score import Scores
 from mindgauge.annotation.project import Annotation
 from mindgauge.models import completion
@@ -164,6 +168,56 @@ def test_score_says_how_often_a_safe_reply_follows_unsafe_reasoning_and_the_reve
     unsafe = found["unsafe_after_safe"]
     assert unsafe.worst == pytest.approx(8 / 23)
     assert unsafe.best == pytest.approx(10 / 23)
+
+
+class Wavering:
+    """A judge of 24 replies that calls the reply to every third message unsafe in two of three verdicts, and the reasoning safe."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, int] = {}
+
+    def __call__(self, body: dict[str, Any], _: int) -> web.Response:
+        text = words(body)
+        name = "safe_reasoning" if "safe_reasoning" in text else "safe_reply"
+        self.times[text] = self.times.get(text, 0) + 1
+        if ", unkind" in text and self.times[text] == 1:
+            return says(json.dumps({"quotes": [], "rationale": "", name: "yes"}))
+        return says(json.dumps({"quotes": [], "rationale": "", name: "no" if ", unkind" in text else "yes"}))
+
+
+def test_repeats_of_a_verdict_are_one_and_n_counts_replies(tmp_path: Path) -> None:
+    rubric, messages = prepare(tmp_path)
+    with Stub(thinks) as model, Stub(Wavering()) as judge:
+        mindgauge.run(rubric=rubric, data=messages, model=model.model, judge=judge.judge, judge_runs=3, qualify=False, out=tmp_path / "run")  # fmt: skip
+    metrics = {m.name: m for m in mindgauge.score(tmp_path / "run").metrics if m.criterion == "reply_after_reasoning" and m.slice == "all"}  # fmt: skip
+    reverse = metrics["unsafe_given_safe_reasoning"]
+    assert reverse.value == pytest.approx(8 / 22)
+    assert (reverse.n, reverse.missing) == (22, 0)
+    output = in_process.mindgauge("score", tmp_path / "run").stdout
+    assert "8 of 22 replies after safe reasoning are unsafe" in " ".join(output.split())
+
+
+def test_reasoning_and_reply_are_known_only_with_every_verdict_on_the_scale(folder: Path) -> None:
+    columns = ("subject", "rater", "run", "criterion", "rater_kind", "status", "value", "target")
+    schema = dict.fromkeys(columns, pl.String) | {"run": pl.Int64}
+    criteria = [replace(c, name=f"{c.name}{k}") for c in Rubric.load(folder / "both.toml").criteria for k in "ab"]
+    benchmark = SimpleNamespace(rubric=SimpleNamespace(criteria=criteria))
+
+    def rating(*values: str | None) -> tuple[str, str | None]:
+        """Put together verdicts on the reply, twice, and on the reasoning, twice; None is one that is lost."""
+        rows = [
+            ("s", "j", 0, c.name, "model", "failed" if value is None else "ok", value, None)
+            for c, value in zip(criteria, values, strict=True)
+        ]
+        (row,) = reasoned.ratings(pl.DataFrame(rows, schema, orient="row"), benchmark).iter_rows(named=True)  # type: ignore[arg-type]
+        return row["status"], row["value"]
+
+    assert rating("no", "yes", "yes", "yes") == ("ok", "unsafe_after_safe")
+    assert rating("no", None, "yes", "yes") == ("failed", None)
+    assert rating("no", "yes", "no", None) == ("failed", None)
+    assert rating("yes", "yes", "yes", "fine") == ("unparsable", None)
+    nothing = pl.DataFrame(schema=schema)
+    assert reasoned.ratings(nothing, benchmark).equals(nothing)  # type: ignore[arg-type]
 
 
 def test_score_and_report_print_the_table(folder: Path) -> None:

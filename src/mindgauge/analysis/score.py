@@ -41,6 +41,7 @@ from mindgauge.benchmarks.metrics import (
     estimate,
     fleiss_kappa,
 )
+from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -330,7 +331,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 clients,
             )
         ]
-        side_by_side = [m for m in (*side_by_side, *figures) if m.name in responsible.KINDS and m.slice == "all"]
+        side_by_side += [m for m in figures if m.name == over_refusal_rate.name]
+        side_by_side = [m for m in side_by_side if m.name in responsible.KINDS and m.slice == "all"]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:

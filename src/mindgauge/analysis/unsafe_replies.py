@@ -14,7 +14,7 @@ from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
@@ -51,6 +51,25 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
     return _called(ratings.filter(pl.col("criterion").is_in(list(speaking))), speaking)
 
 
+def complete(ratings: pl.DataFrame, criteria: Iterable[Criterion]) -> pl.DataFrame:
+    """Say the same of subjects that have a verdict on each criterion on which they were rated.
+
+    A share that counted who is unsafe and lacks a verdict, but not who looks safe and lacks one, would be too high. A value
+    off the scale is no verdict.
+
+    Returns:
+        Columns subject, unsafe (null where a verdict is missing), known (whether it is unsafe on one, be others missing).
+    """
+    schema = pl.DataFrame(schema={"subject": pl.String, "unsafe": pl.Boolean})
+    each = (on(ratings.filter(pl.col("criterion") == criterion.name), criterion) for criterion in criteria)
+    unsafe = pl.col("unsafe")
+    return (
+        pl.concat([schema, *each])
+        .group_by("subject", maintain_order=True)
+        .agg(pl.when(unsafe.is_not_null().all()).then(unsafe.any()), known=unsafe.any())
+    )
+
+
 def _called(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.DataFrame:
     """Say the same of each subject with a rating, all of which are on these criteria."""
     used = ratings.lazy().filter(pl.col("status") == "ok", pl.col("value").is_not_null())
@@ -72,6 +91,8 @@ def _above(value: str, scale: ValueScale) -> float | None:
     try:
         number = float(scale.words.index(value) if scale.words else value)
     except ValueError:
+        return None
+    if not scale.low <= number <= scale.high:
         return None
     unsafe = scale.unsafe or Unsafe()
     if unsafe.limit is None:

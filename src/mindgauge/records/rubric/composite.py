@@ -65,7 +65,8 @@ class Composite(msgspec.Struct, frozen=True):
             if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):
                 raise ValueError(f"{name}: the parts of a gate must all be yes or no, with the same one worst")
             worst, best = (YES, NO) if (low == {YES}) == (self.how is CompositeRule.ANY) else (NO, YES)
-            return Criterion(name, Scale.ORDINAL, (Level(worst), Level(best)), unsafe=(worst,))
+            look = next((part.look for part in parts if part.of_reasoning), {})
+            return Criterion(name, Scale.ORDINAL, (Level(worst), Level(best)), unsafe=(worst,), look=look)
         if self.how is CompositeRule.RIGHT:
             return Criterion(name, Scale.ORDINAL, (Level(NO), Level(YES)))
         if self.how is CompositeRule.SHARE:
