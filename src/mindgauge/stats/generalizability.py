@@ -15,7 +15,6 @@ With one system the design is conversations × raters, and what is measured is t
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ class Components(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A G-study with the D-study for given numbers of conversations and raters.
+    """A G-study with the D-study for the numbers of conversations and raters at hand.
 
     `low` and `high` bound each component, `generalizability` is Eρ², `dependability` Φ. `systems`, `conversations`
     and `raters` count what the components rest on; `left_out` counts conversations with a missing rating. `needs` says
@@ -150,63 +149,8 @@ def _coefficient(components: Floats, conversations: int, raters: int, *, absolut
     return error.measured / np.where(total > 0, total, np.nan)
 
 
-def _array(components: Components) -> Floats:
-    return np.array([np.nan if value is None else value for value in components])
-
-
 def _components(values: Floats) -> Components:
     return Components(*(None if np.isnan(value) else float(value) for value in values))
-
-
-def generalizability(components: Components, *, conversations: int, raters: int) -> float | None:
-    """Return Eρ² = σ²(s) / (σ²(s) + σ²(δ)) of a mean over so many conversations and raters (Brennan 2001).
-
-    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
-    items and 2 occasions, .64; Brennan's data set no. 1 (10 persons, 12 items; one system here), .844.
-    """
-    value = float(_coefficient(_array(components), conversations, raters, absolute=False))
-    return None if math.isnan(value) else value
-
-
-def dependability(components: Components, *, conversations: int, raters: int) -> float | None:
-    """Return Φ = σ²(s) / (σ²(s) + σ²(Δ)) of a mean over so many conversations and raters (Brennan 2001).
-
-    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
-    items and 2 occasions, .55; Brennan's data set no. 1 (10 persons, 12 items; one system here), .773.
-    """
-    value = float(_coefficient(_array(components), conversations, raters, absolute=True))
-    return None if math.isnan(value) else value
-
-
-def raters_needed(components: Components, target: float, *, conversations: int, absolute: bool = True) -> int | None:
-    """Return the least number of raters for which the coefficient reaches `target`.
-
-    None where no number does, because too much of the error is in the conversations or nothing is there to measure.
-
-    Args:
-        components: of a G-study; negative ones count as 0.
-        target: above 0 and below 1.
-        conversations: how many are rated.
-        absolute: Φ if true, else Eρ².
-    """
-    error = _error(_array(components), absolute=absolute)
-    return _needed(error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target)
-
-
-def conversations_needed(components: Components, target: float, *, raters: int, absolute: bool = True) -> int | None:
-    """Return the least number of conversations for which the coefficient reaches `target`.
-
-    None where no number does, because too much of the error is in the raters or nothing is there to measure. With one
-    system, conversations are what is measured and their number does not matter: 1 or None.
-
-    Args:
-        components: of a G-study; negative ones count as 0.
-        target: above 0 and below 1.
-        raters: how many rate each reply.
-        absolute: Φ if true, else Eρ².
-    """
-    error = _error(_array(components), absolute=absolute)
-    return _needed(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
 
 
 _MOST = 10**5
@@ -225,11 +169,6 @@ def least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> 
         n = np.divide(shrinking, room, out=np.ones_like(room), where=~never & ~free)
     n = np.maximum(np.ceil(n * (1 - 1e-12)), 1.0)
     return np.where(never | (n > _MOST), np.inf, np.where(free, 1.0, n))
-
-
-def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
-    n = float(least(measured, shrinking, fixed, target))
-    return int(n) if math.isfinite(n) else None
 
 
 class DesignNeeded(NamedTuple):
@@ -291,8 +230,6 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
 def study(
     ratings: Floats,
     *,
-    conversations: int | None = None,
-    raters: int | None = None,
     target: float = 0.8,
     resamples: int = 2000,
     seed: int = 0,
@@ -307,8 +244,6 @@ def study(
 
     Args:
         ratings: shape (systems, conversations, raters), or (conversations, raters) for one system; NaN is missing.
-        conversations: n_c of the D-study; as many as are complete if not given.
-        raters: n_r of the D-study; as many as there are if not given.
         target: of Φ, for what is needed.
         resamples: how many.
         seed: of the bootstrap.
@@ -327,11 +262,10 @@ def study(
         return Study(
             no_components, no_components, no_components, no_value, no_value, s, c, r, left_out, None, hindrance
         )
-    sizes = conversations or c, raters or r
 
     def estimate(weights: Floats | None) -> Floats:
         parts = variance_components(x, weights)
-        coefficients = [_coefficient(parts, *sizes, absolute=absolute) for absolute in (False, True)]
+        coefficients = [_coefficient(parts, c, r, absolute=absolute) for absolute in (False, True)]
         return np.concatenate([parts, np.stack(coefficients, axis=-1)], axis=-1)
 
     values = estimate(None)[0]
