@@ -20,6 +20,8 @@ import numpy as np
 from mindgauge.stats.interval import Ends, Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -131,16 +133,21 @@ def enough(
         smallest = _least(np.sqrt(times) * weight, needed)
         return _capital(scaled, weight, mean, smallest, np.full(len(values), times)) >= needed
 
-    largest = 1
-    while not reaches(largest):
-        largest *= 2
-        if largest > _MOST:
+    return fewest(reaches)
+
+
+def fewest(reaches: Callable[[int], bool]) -> int | None:
+    """Return the least number for which something holds, and for all larger ones; None if that is more than any plan has."""
+    high = 1
+    while not reaches(high):
+        high *= 2
+        if high > _MOST:
             return None
-    fewest = largest // 2
-    while largest - fewest > 1:
-        middle = (fewest + largest) // 2
-        fewest, largest = (fewest, middle) if reaches(middle) else (middle, largest)
-    return largest
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
 
 
 def _upper(scaled: Floats, weights: Floats | None, needed: float, *, anytime: bool) -> float:
