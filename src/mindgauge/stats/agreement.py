@@ -484,26 +484,6 @@ def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Estimate
     )
 
 
-def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[EstimateOptions]) -> Interval:
-    """Estimate Gwet's AC2 of any number of raters; see `gwet_ac`.
-
-    Args:
-        ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
-        weighting: see `disagreement`.
-        **options: see `EstimateOptions`; give all `levels` of the scale: the more there are, the less agreement comes by chance.
-
-    Raises:
-        ValueError: unusable ratings, or labels without an order where it matters.
-    """
-    return _estimate(
-        ratings,
-        lambda codes, q: _with_margin(counts(codes, q), _shares),
-        lambda table, values: gwet_ac(table[:, :-1], weighting, values, table[:, -1]),
-        ordered=weighting != "nominal",
-        **options,
-    )
-
-
 def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
     """Return `_pairs` with one more row below, shape (n, q+1, q)."""
     return np.concatenate([_pairs(counts), margin(counts)[:, None]], axis=1)
@@ -512,7 +492,7 @@ def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
 def _joint(codes: Codes, q: int) -> Floats:
     """Return a table for each subject, shape (n, q, q), with a 1 for what the two raters gave it if both did."""
     if codes.shape[1] > 2:
-        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac2")
+        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss or alpha")
     both = np.flatnonzero((codes >= 0).all(axis=1))
     tables = np.zeros((len(codes), q, q))
     tables[both, codes[both, 0], codes[both, 1]] = 1.0
