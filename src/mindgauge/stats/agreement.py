@@ -511,18 +511,11 @@ def _estimate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Put an estimate together with its interval over resamples of clusters.
+    """Put an estimate together with its interval over resamples of clusters; for what is not said here see `EstimateOptions`.
 
-    Args:
-        ratings: shape (n, k).
-        tables: from codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs.
-        coefficient: from such sums (B, rows, q) and the scale's values (q,) to values (B,).
-        ordered: whether the values must have an order.
-        ends: of the coefficient, where it is a mean over subjects.
-        levels: see `EstimateOptions`, as for all that follow.
-        cluster: as above.
-        resamples: as above.
-        seed: as above.
+    `tables` takes codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs, `coefficient` such
+    sums (B, rows, q) and the scale's values (q,) to values (B,). `ordered`: whether the values must have an order. `ends`
+    are the coefficient's, where it is a mean over subjects.
     """
     codes, values, has_order = encode(ratings, levels)
     if ordered and not has_order:

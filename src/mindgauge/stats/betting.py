@@ -61,22 +61,14 @@ def interval(
 
 
 def upper(values: Floats, ends: Ends, *, alpha: float, weights: Floats | None = None, anytime: bool = False) -> float:
-    """Return the upper bound of the mean, which is below it with a chance of at most alpha.
-
-    Args:
-        values: shape (n,).
-        ends: the lowest and the highest value that one can be.
-        alpha: chance to miss.
-        weights: as in `interval`.
-        anytime: as in `interval`.
-    """
+    """Return the upper bound of the mean, which is below it with a chance of at most alpha; see `interval`."""
     low, high = ends
     scaled = np.clip((values - low) / (high - low), 0.0, 1.0)
     return low + (high - low) * _upper(scaled, weights, math.log(1 / alpha), anytime=anytime)
 
 
 def lower(values: Floats, ends: Ends, *, alpha: float, weights: Floats | None = None, anytime: bool = False) -> float:
-    """Return the lower bound of the mean, which is above it with a chance of at most alpha; see `upper`."""
+    """Return the lower bound of the mean, which is above it with a chance of at most alpha; see `interval`."""
     return -upper(-values, (-ends[1], -ends[0]), alpha=alpha, weights=weights, anytime=anytime)
 
 

@@ -136,7 +136,7 @@ class World:
     def but(self, **other: int) -> World:
         """Return the same with other numbers of people, judges or repeats."""
         world = copy.copy(self)
-        world.assumed = replace(self.assumed, **other)  # type: ignore[arg-type]  # numbers
+        world.assumed = replace(self.assumed, **other)
         return world
 
     def _chances(self, latent: float) -> Floats:
