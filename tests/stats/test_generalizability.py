@@ -43,19 +43,13 @@ TABLES = npst.arrays(
 
 def worth(components: Components, *, conversations: int, raters: int, absolute: bool) -> float | None:
     """Return the dependability (`absolute`) or generalizability of such a design; None where there is nothing to measure."""
-    values = np.array([np.nan if value is None else value for value in components])
-    value = float(gt._coefficient(values, conversations, raters, absolute=absolute))
+    value = float(gt.coefficient(np.array(components, dtype=float), conversations, raters, absolute=absolute))
     return None if np.isnan(value) else value
 
 
 def needed_of_each(components: Components, target: float, others: int, *, absolute: bool = True) -> list[int | None]:
     """Return how many raters it takes with so many conversations, and how many conversations with so many raters."""
-    error = gt._error(np.array([np.nan if value is None else value for value in components]), absolute=absolute)
-    one, other = error.rater, error.conversation
-    numbers = (
-        float(gt.least(error.measured, shrinking + error.pair / others, fixed / others, target))
-        for shrinking, fixed in ((one, other), (other, one))
-    )
+    numbers = gt.needed(np.array(components, dtype=float), others, others, target, absolute=absolute)
     return [int(number) if np.isfinite(number) else None for number in numbers]
 
 
@@ -170,7 +164,7 @@ def test_interval_covers_what_these_systems_and_raters_are_worth() -> None:
         return np.asarray(systems + raters + mixed + generator.normal(0, 0.6, (6, c, 3)))
 
     parts = variance_components(ratings(100_000))
-    truth = [float(gt._coefficient(parts, 15, 3, absolute=absolute)[0]) for absolute in (False, True)]
+    truth = [float(gt.coefficient(parts, 15, 3, absolute=absolute)[0]) for absolute in (False, True)]
     hits = np.zeros(2)
     for seed in range(300):
         found = study(ratings(15), resamples=300, seed=seed)

@@ -138,7 +138,8 @@ def _error(components: Floats, *, absolute: bool) -> _Error:
     return _Error(s, sc + absolute * c, sr + absolute * r, e + absolute * cr)
 
 
-def _coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
+def coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
+    """Return Φ (`absolute`) or Eρ² of a mean over so many conversations and raters, of components of shape (..., 7)."""
     error = _error(components, absolute=absolute)
     total = (
         error.measured
@@ -169,6 +170,18 @@ def least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> 
         n = np.divide(shrinking, room, out=np.ones_like(room), where=~never & ~free)
     n = np.maximum(np.ceil(n * (1 - 1e-12)), 1.0)
     return np.where(never | (n > _MOST), np.inf, np.where(free, 1.0, n))
+
+
+def needed(
+    components: Floats, conversations: int, raters: int, target: float, *, absolute: bool = True
+) -> tuple[Floats, Floats]:
+    """Return how many raters, and how many conversations, bring Φ (or Eρ²) to a target, all else as it is; see `least`."""
+    error = _error(components, absolute=absolute)
+    by_rater, by_conversation = error.rater, error.conversation
+    return (
+        least(error.measured, by_rater + error.pair / conversations, by_conversation / conversations, target),
+        least(error.measured, by_conversation + error.pair / raters, by_rater / raters, target),
+    )
 
 
 class DesignNeeded(NamedTuple):
@@ -209,16 +222,8 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
         freedom = (systems - 1) * (raters - 1)
         varied[:, 4] /= generator.chisquare(freedom, len(drawn)) / freedom
 
-    def both(components: Floats) -> tuple[Floats, Floats]:
-        error = _error(components, absolute=True)
-        more_raters = least(
-            error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target
-        )
-        number = least(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
-        return more_raters, number
-
     results = []
-    for value, column in zip(both(values), both(varied), strict=True):
+    for value, column in zip(*(needed(part, conversations, raters, target) for part in (values, varied)), strict=True):
         ends = (
             np.quantile(column, (1 - level) / 2, method="lower"),
             np.quantile(column, (1 + level) / 2, method="higher"),
@@ -265,7 +270,7 @@ def study(
 
     def estimate(weights: Floats | None) -> Floats:
         parts = variance_components(x, weights)
-        coefficients = [_coefficient(parts, c, r, absolute=absolute) for absolute in (False, True)]
+        coefficients = [coefficient(parts, c, r, absolute=absolute) for absolute in (False, True)]
         return np.concatenate([parts, np.stack(coefficients, axis=-1)], axis=-1)
 
     values = estimate(None)[0]
