@@ -263,12 +263,12 @@ def _student(chance: float, number: Floats) -> Floats:
 
 
 def before(
-    given: Assumptions, rule: ReliabilityRule, verdicts: Sequence[str], power: float, criterion: str = ""
+    assumed: Assumptions, rule: ReliabilityRule, verdicts: Sequence[str], power: float, criterion: str = ""
 ) -> list[PlanRow]:
     """Plan from assumptions.
 
     Args:
-        given: what is assumed.
+        assumed: before there are ratings.
         rule: of the verdicts.
         verdicts: which are wanted.
         power: with which.
@@ -278,16 +278,16 @@ def before(
         UsageError: the assumptions contradict each other.
     """
     try:
-        world = planning.World(given)
+        world = planning.World(assumed)
     except ValueError as error:
         raise UsageError(f"--assume: {error}") from error
-    start = max(rule.data.clusters, math.ceil(rule.data.subjects / given.replies))
+    start = max(rule.data.clusters, math.ceil(rule.data.subjects / assumed.replies))
     own = _made_up(world, start)
     needed = own.needed(rule, verdicts, power)
     reachable = [verdict for verdict in verdicts if needed[verdict].number is not None]
     others = {
-        people: needed if people == given.people else _made_up(world, start, people=people).needed(rule, reachable, power)
-        for people in sorted({*PEOPLE, given.people})
+        people: needed if people == assumed.people else _made_up(world, start, people=people).needed(rule, reachable, power)
+        for people in sorted({*PEOPLE, assumed.people})
     }  # fmt: skip
     short = [
         verdict for verdict in verdicts if needed[verdict].number is None and needed[verdict].weakest != SECOND_PERSON
@@ -307,21 +307,21 @@ def before(
         )
         rows.append(PlanRow(
             criterion=criterion, judge="", verdict=verdict, wanted=power,
-            replies=None if number is None else number * given.replies, conversations=number,
-            unsafe=None if number is None else round(number * given.replies * given.unsafe), rated=0, people=given.people,
-            judges=given.judges, repeats=given.repeats, power=None if number is None else reached, weakest=weakest,
-            with_people={people: None if n is None else n * given.replies for people, n in with_people.items()},
+            replies=None if number is None else number * assumed.replies, conversations=number,
+            unsafe=None if number is None else round(number * assumed.replies * assumed.unsafe), rated=0, people=assumed.people,
+            judges=assumed.judges, repeats=assumed.repeats, power=None if number is None else reached, weakest=weakest,
+            with_people={people: None if n is None else n * assumed.replies for people, n in with_people.items()},
             jury=jury, asked=asked, judge_shares=judge_shares, people_share=people_share,
             reason="" if number is not None else _never(
-                weakest, reached, f"agreement {decimal(given.agreement)} and people who agree to {decimal(given.of_people)}",
-                None if given.people < 2 else given.of_people, people_share, rule,
+                weakest, reached, f"agreement {decimal(assumed.agreement)} and people who agree to {decimal(assumed.of_people)}",
+                None if assumed.people < 2 else assumed.of_people, people_share, rule,
             ),
         ))  # fmt: skip
     return rows
 
 
 def _made_up(world: planning.World, start: int, **other: int) -> PlannedStudies:
-    """Return studies from a number of conversations on, some of what is assumed being other than given."""
+    """Return studies from a number of conversations on, some of what is assumed being other than that."""
     population = world.but(**other).population()
     return PlannedStudies(population, planning.drawn(population, start), world.assumed.values - 1)
 
