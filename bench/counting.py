@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.benchmarks import metrics
-    from mindgauge.stats import icc
     from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
-    Ends: TypeAlias = Interval | Bound | icc.Coefficient | metrics.Estimate
+    Ends: TypeAlias = Interval | Bound | metrics.Estimate
 
 LOW = 0.90
 """A coverage below this is printed bold."""

@@ -150,7 +150,7 @@ def _classes(widths: Floats) -> list[str]:
     return [f"{low:.2f} to {high:.2f}", short(good), short(moderate), short(1 - good - moderate)]
 
 
-def _ranking(means: Floats, exact: icc.Coefficient) -> str:
+def _ranking(means: Floats, exact: Interval) -> str:
     """Return whether the card lets the judge rank systems."""
     without = icc.consistency(icc.mean_squares(means, 1 - np.eye(len(means))))
     facts = rule.Facts(
@@ -532,15 +532,17 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
                 found = generalizability.study(ratings, resamples=RESAMPLES, seed=seed)
                 hand = _at_hand(large, (system + rater + crossed)[:, 0])
                 for grid, true in ((at_hand, hand), (at_large, large)):
-                    order = generalizability.generalizability(true, conversations=c, raters=r)
-                    number = generalizability.dependability(true, conversations=c, raters=r)
-                    assert order is not None
-                    assert number is not None
+                    parts = np.array(true, dtype=float)
+                    order, number = (
+                        float(generalizability.coefficient(parts, c, r, absolute=absolute))
+                        for absolute in (False, True)
+                    )
                     grid.see(row, "Eρ²", order, found.generalizability)
                     grid.see(row, "Φ", number, found.dependability)
                 needed = large if s == 1 else large._replace(system=float(system.var(ddof=1)))
+                numbers = generalizability.needed(np.array(needed, dtype=float), c, r, 0.8)
                 for name, n, needs in zip(
-                    ("raters", "conversations"), _needs(needed, c, r), found.needs or (), strict=True
+                    ("raters", "conversations"), map(float, numbers), found.needs or (), strict=True
                 ):
                     if name == "raters" or s > 1:  # of one system, conversations are what is measured
                         enough.tally(row, name).hold((needs.low or math.inf) <= n <= (needs.high or math.inf))
@@ -553,15 +555,6 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
     yield at_hand
     yield at_large
     yield enough
-
-
-def _needs(components: generalizability.Components, conversations: int, raters: int) -> tuple[float, float]:
-    """Return how many raters, and how many conversations, bring Φ to .8; infinite where no number does."""
-    needed = (
-        generalizability.raters_needed(components, 0.8, conversations=conversations),
-        generalizability.conversations_needed(components, 0.8, raters=raters),
-    )
-    return tuple(math.inf if n is None else float(n) for n in needed)  # type: ignore[return-value]  # of two
 
 
 def _at_hand(large: generalizability.Components, fixed: Floats) -> generalizability.Components:

@@ -22,7 +22,7 @@ from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.records.errors import UsageError
-from mindgauge.stats.planning import Assumed, RatedReplies, World, tally
+from mindgauge.stats.planning import Assumptions, RatedReplies, World, tally
 
 RULE = rule.load(rule.MINDGAUGE)
 
@@ -71,7 +71,7 @@ class Simulated(NamedTuple):
 
 def reached(cell: Cell, conversations: int, verdict: str, times: int, seed: int) -> Simulated:
     """Draw studies of the planned size; the clauses of the plan say of each what the rule says, real cards of one in ten, too."""
-    world = World(Assumed(*cell[:3], 0.95, cell.people, replies=cell.replies))
+    world = World(Assumptions(*cell[:3], 0.95, cell.people, replies=cell.replies))
     random, passed, alike, real = np.random.default_rng(seed), 0, 0, 0
     for study in range(times):
         drawn = world.draw(random, conversations)

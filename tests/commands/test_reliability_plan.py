@@ -51,10 +51,10 @@ def test_studies_of_the_planned_size_reach_the_verdict_about_as_often_as_planned
 ) -> None:
     """117 replies were planned for the first, with which the rule says moderate in one of twenty studies."""
     limits = rule.load(rule.MINDGAUGE)
-    given = plan.Assumptions(unsafe=0.1, agreement=agreement, people=people, replies=replies)
+    given = planning.Assumptions(unsafe=0.1, agreement=agreement, people=people, replies=replies)
     [row] = plan.before(given, limits, [verdict], 0.8)
     assert row.conversations is not None and row.replies is not None and row.replies > 234
-    world = planning.World(planning.Assumed(0.1, agreement, agreement, 0.95, people, replies=replies))
+    world = planning.World(given)
     random, passed, as_planned = np.random.default_rng(2), 0, 0
     for _ in range(14):
         of = world.draw(random, row.conversations)

@@ -304,7 +304,7 @@ def protocols() -> list[Any]:
     for path in sorted(Path(package.__file__).parent.rglob(replica.FILE)):
         name = by_folder[path.parent]
         found += [(name, protocol.name) for protocol in replica.replicas(path.parent)]
-        found += [(name, JUDGES)] if replica.judges_table(path.parent) is not None else []
+        found += [(name, JUDGES)] if replica.read(path.parent).judges is not None else []
     assert len(found) >= 13, "they are looked for where they are"
     return [pytest.param(*key, id=", ".join(key)) for key in found]
 
@@ -338,7 +338,7 @@ def test_a_run_of_every_protocol_gains_a_row_without_a_gap(
     assert (name, protocol) in PLAYED, f"{name} has a new protocol, {protocol}: say in PLAYED on what it is run"
     assert (name, protocol) in on_page(), f"{name}, {protocol}: no row of the table in {PAGE.name}"
     benchmark = benchmarks.find_one(name)
-    of_judges = replica.judges_table(benchmark.folder)
+    of_judges = replica.read(benchmark.folder).judges
     if protocol == JUDGES:
         assert of_judges is not None
         tables, not_computed = {of_judges.table: of_judges.compares_with}, of_judges.not_computed
@@ -540,7 +540,7 @@ def test_what_differs_by_design_is_listed_and_no_blanket_no(tmp_path: Path) -> N
     )  # fmt: skip
     played = psycrisis_judges(tmp_path, gives="dict")
     (row,) = rows_of("psycrisis", played)
-    table = replica.judges_table(benchmarks.find_one("psycrisis").folder)
+    table = replica.read(benchmarks.find_one("psycrisis").folder).judges
     assert table is not None
     assert (row["comparable"], row["reasons"]) == (True, [])
     assert row["but_for"] == table.not_rebuilt != []

@@ -11,17 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from mindgauge.stats import generalizability as gt
 from mindgauge.stats.generalizability import (
     Components,
     Study,
-    conversations_needed,
-    dependability,
-    generalizability,
-    raters_needed,
     study,
     variance_components,
 )
-from mindgauge.stats.icc import icc
+from mindgauge.stats.icc import mean_squares as icc_squares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +39,26 @@ TABLES = npst.arrays(
     st.tuples(st.integers(1, 4), st.integers(2, 6), st.integers(2, 4)),
     elements=st.integers(1, 5).map(float),
 )
+
+
+def worth(components: Components, *, conversations: int, raters: int, absolute: bool) -> float | None:
+    """Return the dependability (`absolute`) or generalizability of such a design; None where there is nothing to measure."""
+    value = float(gt.coefficient(np.array(components, dtype=float), conversations, raters, absolute=absolute))
+    return None if np.isnan(value) else value
+
+
+def needed_of_each(components: Components, target: float, others: int, *, absolute: bool = True) -> list[int | None]:
+    """Return how many raters it takes with so many conversations, and how many conversations with so many raters."""
+    numbers = gt.needed(np.array(components, dtype=float), others, others, target, absolute=absolute)
+    return [int(number) if np.isfinite(number) else None for number in numbers]
+
+
+def raters_needed(components: Components, target: float, *, conversations: int, absolute: bool = True) -> int | None:
+    return needed_of_each(components, target, conversations, absolute=absolute)[0]
+
+
+def conversations_needed(components: Components, target: float, *, raters: int, absolute: bool = True) -> int | None:
+    return needed_of_each(components, target, raters, absolute=absolute)[1]
 
 
 def drawn(generator: np.random.Generator, s: int, c: int, r: int) -> Floats:
@@ -107,11 +124,12 @@ def test_estimates_are_unbiased() -> None:
 
 @given(TABLES)
 def test_one_system_is_icc_of_its_conversations(x: Floats) -> None:
-    found, table = study(x[0], resamples=10), icc(x[0])
+    """ICC(C,k) = (MSR - MSE) / MSR, and ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)."""
+    found, table = study(x[0], resamples=10), icc_squares(x[0])
     of_order, of_level = found.generalizability.value, found.dependability.value
-    for ours, theirs in ((of_order, table.average_consistency.value), (of_level, table.average_agreement.value)):
-        if (found.components.rater or 0) >= 0 and ours is not None and theirs is not None:
-            assert ours == pytest.approx(max(theirs, 0), abs=1e-9)
+    for ours, total in ((of_order, table.rows), (of_level, table.rows + (table.columns - table.residual) / table.n)):
+        if (found.components.rater or 0) >= 0 and ours is not None and total > 1e-9:
+            assert ours == pytest.approx(max((table.rows - table.residual) / total, 0), abs=1e-9)
 
 
 @given(TABLES, st.floats(0.1, 10), st.floats(-1000, 1000))
@@ -145,13 +163,14 @@ def test_interval_covers_what_these_systems_and_raters_are_worth() -> None:
         mixed = generator.normal(0, 0.5, (1, c, 1)) + generator.normal(0, 0.5, (6, c, 1))
         return np.asarray(systems + raters + mixed + generator.normal(0, 0.6, (6, c, 3)))
 
-    truth = study(ratings(100_000), conversations=15, resamples=2)
+    parts = variance_components(ratings(100_000))
+    truth = [float(gt.coefficient(parts, 15, 3, absolute=absolute)[0]) for absolute in (False, True)]
     hits = np.zeros(2)
     for seed in range(300):
         found = study(ratings(15), resamples=300, seed=seed)
-        for at, (one, real) in enumerate(zip(found[3:5], truth[3:5], strict=True)):
-            assert one.low is not None and one.high is not None and real.value is not None
-            hits[at] += one.low <= real.value <= one.high
+        for at, (one, real) in enumerate(zip(found[3:5], truth, strict=True)):
+            assert one.low is not None and one.high is not None
+            hits[at] += one.low <= real <= one.high
     assert hits / 300 == pytest.approx([0.95, 0.95], abs=0.035)
 
 
@@ -169,8 +188,8 @@ def test_more_of_a_facet_is_worth_what_the_formula_says() -> None:
     s, c, r, sc, sr, cr, e = (v or 0 for v in KNOWN)
     relative = sc / 20 + sr / 3 + e / 60
     absolute = relative + c / 20 + r / 3 + cr / 60
-    assert generalizability(KNOWN, conversations=20, raters=3) == pytest.approx(s / (s + relative))
-    assert dependability(KNOWN, conversations=20, raters=3) == pytest.approx(s / (s + absolute))
+    assert worth(KNOWN, conversations=20, raters=3, absolute=False) == pytest.approx(s / (s + relative))
+    assert worth(KNOWN, conversations=20, raters=3, absolute=True) == pytest.approx(s / (s + absolute))
 
 
 @example((2.3e-309, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 0.5, 1, False)
@@ -179,14 +198,13 @@ def test_what_is_needed_is_the_least_that_reaches_the_target(
     values: tuple[float, ...], target: float, others: int, absolute: bool
 ) -> None:
     components = Components(*values)
-    worth = dependability if absolute else generalizability
     raters = raters_needed(components, target, conversations=others, absolute=absolute)
     conversations = conversations_needed(components, target, raters=others, absolute=absolute)
     for of_raters, needed in ((True, raters), (False, conversations)):
 
         def reached(n: int, of_raters: bool = of_raters) -> float:
             c, r = (others, n) if of_raters else (n, others)
-            return worth(components, conversations=c, raters=r) or 0.0
+            return worth(components, conversations=c, raters=r, absolute=absolute) or 0.0
 
         if needed is None:
             assert reached(10**9) <= target + 1e-6
@@ -240,7 +258,6 @@ def test_what_cannot_be_estimated_says_why(ratings: Floats, why: str) -> None:
     assert isinstance(found, Study)
     assert found.undefined == found.generalizability.undefined == found.dependability.undefined == why
     assert set(found.components) == {None}
-    assert generalizability(found.components, conversations=5, raters=2) is None
     assert raters_needed(found.components, 0.8, conversations=5) is None
 
 

@@ -82,43 +82,54 @@ def graded(random: np.random.Generator, n: int, slopes: Floats, cuts: Floats) ->
     return tabled((seen[:, :, None] > cuts).sum(axis=2), cuts.shape[-1] + 1)
 
 
+def classes(ratings: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return Dawid and Skene's shares (K,), error rates (K, J, L) and posterior (n, K) at the highest likelihood."""
+    model = latent._classes(ratings.shape[1], ratings.shape[2])
+    start, centre, precision = latent._classes_start(ratings)
+    fit = latent._fit(ratings, model, start, centre, 0 * precision)
+    truths = model(fit.point)
+    return np.exp(truths.shares), np.exp(truths.levels), fit.posterior[fit.kind]
+
+
+def graded_responses(ratings: Floats, prior: float) -> tuple[Floats, Floats]:
+    """Return the discriminations (J,) and cuts (J, L - 1) of the model of quality."""
+    start, centre, precision = latent._quality_start(ratings, 1)
+    fit = latent._fit(ratings, latent._quality(ratings.shape[1:], 1), start, centre, prior * precision)
+    return latent._cuts(fit.point, ratings.shape[1:], 1)
+
+
 def test_dawid_and_skene_s_patients() -> None:
     ratings = tabled(np.array([[int(level) - 1 for level in patient] for patient in DAWID_SKENE.split()]), 4)
     first = ratings[:, :3].sum(axis=1, keepdims=True)
-    found = latent.classes(np.concatenate([first, ratings[:, 3:]], axis=1), prior=0)
-    assert found.shares == pytest.approx([0.40, 0.42, 0.11, 0.07], abs=0.005)
-    assert found.errors[:, 0].round(2) == pytest.approx(
+    shares, errors, posterior = classes(np.concatenate([first, ratings[:, 3:]], axis=1))
+    assert shares == pytest.approx([0.40, 0.42, 0.11, 0.07], abs=0.005)
+    assert errors[:, 0].round(2) == pytest.approx(
         np.array([[0.89, 0.11, 0, 0], [0.07, 0.88, 0.05, 0], [0, 0.34, 0.66, 0], [0, 0, 0.56, 0.44]]), abs=0.011
     )
-    assert (found.posterior.max(axis=1) > 0.9).sum() >= 40
+    assert (posterior.max(axis=1) > 0.9).sum() >= 40
 
 
 def test_two_classes_of_agresti_s_slides() -> None:
     patterns = [[int(call) for call in pattern] for pattern in CARCINOMA]
     ratings = tabled(np.repeat(patterns, list(CARCINOMA.values()), axis=0), 2)
-    found = latent.classes(ratings, prior=0)
-    likelihood = (
-        np.exp(ratings.reshape(len(ratings), -1) @ np.log(found.errors + 1e-300).reshape(2, -1).T) @ found.shares
-    )
+    shares, errors, _ = classes(ratings)
+    likelihood = np.exp(ratings.reshape(len(ratings), -1) @ np.log(errors + 1e-300).reshape(2, -1).T) @ shares
     assert np.log(likelihood).sum() == pytest.approx(-317.2568, abs=1e-3)  # as poLCA prints it
 
 
 def test_normal_ogives_of_the_law_school_admission_test() -> None:
     patterns = np.array([[place >> (4 - item) & 1 for item in range(5)] for place in range(32)])
-    found = latent.graded_responses(tabled(np.repeat(patterns, LSAT_6, axis=0), 2), prior=0)
-    slopes = found.discrimination
+    slopes, cuts = graded_responses(tabled(np.repeat(patterns, LSAT_6, axis=0), 2), 0)
     assert slopes == pytest.approx([0.4169, 0.4333, 0.5373, 0.4044, 0.3587], abs=2e-4)
-    assert found.cuts[:, 0] / np.hypot(1, slopes) == pytest.approx(
-        [-1.433, -0.5505, -0.1332, -0.7159, -1.1264], abs=1e-3
-    )
+    assert cuts[:, 0] / np.hypot(1, slopes) == pytest.approx([-1.433, -0.5505, -0.1332, -0.7159, -1.1264], abs=1e-3)
 
 
 def test_two_raters_of_three_levels_give_the_polychoric_correlation() -> None:
     levels = np.repeat(np.array([(i, j) for i in range(3) for j in range(3)]), TALLIS.ravel(), axis=0)
-    found = latent.graded_responses(tabled(levels, 3), prior=1e-6)
-    loadings = found.discrimination / np.hypot(1, found.discrimination)
+    slopes, cuts = graded_responses(tabled(levels, 3), 1e-6)
+    loadings = slopes / np.hypot(1, slopes)
     assert loadings.prod() == pytest.approx(0.42, abs=0.002)
-    marginal = found.cuts / np.hypot(1, found.discrimination)[:, None]
+    marginal = cuts / np.hypot(1, slopes)[:, None]
     assert marginal == pytest.approx(np.array([[-0.0297, 1.1331], [-0.2421, 1.5938]]), abs=1e-3)
 
 

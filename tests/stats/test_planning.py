@@ -8,18 +8,18 @@ from scipy import special
 
 from mindgauge.stats.jackknife import student
 from mindgauge.stats.left_out import left_out
-from mindgauge.stats.planning import STUDIES, Assumed, World, agreement, continued, drawn, mean, tally
+from mindgauge.stats.planning import STUDIES, Assumptions, World, agreement, continued, drawn, mean, tally
 
 
 @pytest.mark.parametrize(
     "assumed",
     [
-        Assumed(0.2, 0.6, 0.7, 0.9, people=2),
-        Assumed(0.1, 0.65, 0.75, 0.9, people=3, replies=3),
-        Assumed(0.2, 0.6, 0.7, 0.9, people=2, levels=4, ordered=False),
+        Assumptions(0.2, 0.6, 0.7, 0.9, people=2),
+        Assumptions(0.1, 0.65, 0.75, 0.9, people=3, replies=3),
+        Assumptions(0.2, 0.6, 0.7, 0.9, people=2, classes=4),
     ],
 )
-def test_made_up_ratings_agree_as_assumed_and_their_means_are_exact(assumed: Assumed) -> None:
+def test_made_up_ratings_agree_as_assumed_and_their_means_are_exact(assumed: Assumptions) -> None:
     world = World(assumed)
     large = tally(world.draw(np.random.default_rng(3), 60_000))
     made, sums = world.population(), large.rows.sum(axis=0)[None]
@@ -37,17 +37,17 @@ def test_made_up_ratings_agree_as_assumed_and_their_means_are_exact(assumed: Ass
 
 
 def test_a_judge_like_one_more_person_shares_as_much_as_one() -> None:
-    made = World(Assumed(0.1, 0.7, 0.7, 0.95, people=3)).population()
+    made = World(Assumptions(0.1, 0.7, 0.7, 0.95, people=3)).population()
     assert mean(made.of(made.rows.sum(axis=0)[None], "unsafe")).value[0] == pytest.approx(0.0, abs=1e-3)
 
 
 def test_no_judge_agrees_with_people_far_more_than_they_do() -> None:
     with pytest.raises(ValueError, match=r"one that never errs reaches 0\.6"):
-        World(Assumed(0.2, 0.9, 0.5, 0.95, people=2))
+        World(Assumptions(0.2, 0.9, 0.5, 0.95, people=2))
 
 
 def test_sums_of_a_study_give_the_bounds_that_cards_compute() -> None:
-    world = World(Assumed(0.2, 0.65, 0.7, 0.95, people=3, replies=2))
+    world = World(Assumptions(0.2, 0.65, 0.7, 0.95, people=3, replies=2))
     of = world.draw(np.random.default_rng(4), 120)
     made = tally(of)
     sums = made.rows.sum(axis=0)[None]
@@ -67,14 +67,14 @@ def test_sums_of_a_study_give_the_bounds_that_cards_compute() -> None:
 
 
 def test_a_jury_agrees_more_than_its_members() -> None:
-    world = World(Assumed(0.2, 0.6, 0.8, 0.9, people=3))
+    world = World(Assumptions(0.2, 0.6, 0.8, 0.9, people=3))
     alone, jury = (world.but(judges=judges).population() for judges in (1, 5))
     levels = [float(made.agreement(made.rows.sum(axis=0)[None], "judge")[0]) for made in (alone, jury)]
     assert levels[0] == pytest.approx(0.6, abs=1e-3) and levels[1] > 0.65
 
 
 def test_larger_studies_spread_less_and_go_on_from_what_was_rated() -> None:
-    world = World(Assumed(0.2, 0.7, 0.7, 0.95, people=3))
+    world = World(Assumptions(0.2, 0.7, 0.7, 0.95, people=3))
     spread = [float(mean(sums[:, :5]).value.std()) for size, sums in drawn(world.population(), 100)]
     assert spread[0] > 2 * spread[5] > 6 * spread[-1], "100, 380 and 20,000 conversations"
     of = world.draw(np.random.default_rng(5), 80)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.analysis.published_row import new_row
+from mindgauge.benchmarks import replica
 from mindgauge.benchmarks.mentalbench import released, run_values, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA
 from mindgauge.benchmarks.mentalbench.reproduce import as_published, system_means
-from mindgauge.benchmarks.replica import judges_table, replicas
 from mindgauge.models.family import same_maker
 from mindgauge.records import Status, instruments
 from mindgauge.records.english import named
@@ -56,12 +56,12 @@ def own_systems(judge: str, systems: Iterable[str]) -> set[str]:
 
 def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
     """Return a row for each attribute and each judge of a run that is none of the paper's own."""
-    table = judges_table(benchmark.folder)
+    table = replica.read(benchmark.folder).judges
     if table is None or table.figures != "systems" or (values := _values(folder, benchmark.name)) is None:
         return
     judges = [rater for rater in values.by_rater if rater not in {released.PEOPLE, *released.OWN_SYSTEM}]
     titles = short_names(judges)
-    temperature = replicas(benchmark.folder)[0].options["judge_temperature"]
+    temperature = replica.replicas(benchmark.folder)[0].options["judge_temperature"]
     for judge in judges:
         systems = _counted(judge, values)
         pairs = values.beside_people(judge, systems)

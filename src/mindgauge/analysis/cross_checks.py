@@ -108,9 +108,7 @@ class CrossCheck(msgspec.Struct, frozen=True):
     undefined: str = ""
 
 
-def cross_check(
-    rows: pl.DataFrame, criterion: str, reading: str, yes_levels: Sequence[str], *, resamples: int = 2000, seed: int = 0
-) -> list[CrossCheck]:
+def cross_check(rows: pl.DataFrame, criterion: str, reading: str, yes_levels: Sequence[str]) -> list[CrossCheck]:
     """Compare each judge's criterion with a reading, by model and judge.
 
     Args:
@@ -118,8 +116,6 @@ def cross_check(
         criterion: the judge's.
         reading: the criterion that is read by rule, with the levels yes and no.
         yes_levels: the judge's levels that amount to yes; all others amount to no.
-        resamples: of conversations.
-        seed: of the bootstrap.
     """
     read = rows.filter((pl.col("criterion") == reading) & (pl.col("rater_kind") == "rule"))
     judged = rows.filter((pl.col("criterion") == criterion) & ~pl.col("rater_kind").is_in(["rule", "gold"]))
@@ -128,20 +124,15 @@ def cross_check(
         read.select(*_REPLY, by_rule="value"), on=_REPLY, how="left", maintain_order="left"
     )
     return [
-        _compared(str(model), str(judge), part, resamples, seed)
+        _compared(str(model), str(judge), part)
         for (model, judge), part in sorted(both.group_by("model", "rater"), key=lambda group: tuple(map(str, group[0])))
     ]
 
 
-def _compared(model: str, judge: str, rows: pl.DataFrame, resamples: int, seed: int) -> CrossCheck:
+def _compared(model: str, judge: str, rows: pl.DataFrame) -> CrossCheck:
     both = rows.drop_nulls(["value", "by_rule"])
-    kappa = agreement.kappa(
-        both.select("value", "by_rule").to_numpy(),
-        levels=[NO, YES],
-        cluster=both["cluster"].to_numpy(),
-        resamples=resamples,
-        seed=seed,
-    )
+    pairs, cluster = both.select("value", "by_rule").to_numpy(), both["cluster"].to_numpy()
+    kappa = agreement.kappa(pairs, levels=[NO, YES], cluster=cluster)
     judged, read = (_share(both[column]) for column in ("value", "by_rule"))
     return CrossCheck(model, judge, len(rows), len(rows) - len(both), judged, read, *kappa)
 
@@ -168,16 +159,13 @@ class GroupDifference(msgspec.Struct, frozen=True):
     adjusted: float | None
 
 
-def group_differences(
-    rows: pl.DataFrame, criterion: Criterion, *, permutations: int = 10_000, seed: int = 0
-) -> list[GroupDifference]:
+def group_differences(rows: pl.DataFrame, criterion: Criterion, *, permutations: int = 10_000) -> list[GroupDifference]:
     """Test every axis of every model and rater; the neutral sentences are an axis as well, and nothing should differ there.
 
     Args:
         rows: ratings as `frame.ratings` returns them, of a benchmark whose `metric_tags` name axis, group and base.
         criterion: with numbers as levels, or a composite; repeats and runs of one reply are averaged.
         permutations: how many are drawn.
-        seed: of their generator.
     """
     axis, group, base = (frame.tag(name) for name in (AXIS, GROUP, BASE))
     means = (
@@ -190,7 +178,7 @@ def group_differences(
     )
     differences: list[GroupDifference] = []
     for (model, rater), part in sorted(means.group_by("model", "rater"), key=lambda key: tuple(map(str, key[0]))):
-        tests = list(_tests(str(model), str(rater), part, permutations, seed))
+        tests = list(_tests(str(model), str(rater), part, permutations))
         adjusted = holm(np.array([np.nan if test.p is None else test.p for test in tests]))
         differences += [
             msgspec.structs.replace(test, adjusted=None if test.p is None else float(value))
@@ -199,12 +187,12 @@ def group_differences(
     return differences
 
 
-def _tests(model: str, rater: str, rows: pl.DataFrame, permutations: int, seed: int) -> Iterator[GroupDifference]:
+def _tests(model: str, rater: str, rows: pl.DataFrame, permutations: int) -> Iterator[GroupDifference]:
     axis, group, base = (frame.tag(name) for name in (AXIS, GROUP, BASE))
     for (name,), part in rows.group_by(axis, maintain_order=True):
         wide = part.pivot(on=group, index=base, values="number").drop(base)
         values = wide.to_numpy().astype(np.float64)
-        spread = spread_within_blocks(values, permutations=permutations, seed=seed)
+        spread = spread_within_blocks(values, permutations=permutations)
         contexts = int((np.isfinite(values).sum(axis=1) > 1).sum())
         means = {column: _mean(wide[column]) for column in wide.columns}
         yield GroupDifference(model, rater, str(name), contexts, means, *spread, None)

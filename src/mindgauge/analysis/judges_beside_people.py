@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.published_row import new_row
-from mindgauge.benchmarks import Released
-from mindgauge.benchmarks.replica import judges_table, replicas
+from mindgauge.benchmarks import Released, replica
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, instruments
 from mindgauge.records.english import named
@@ -45,7 +44,7 @@ class _Verdicts(NamedTuple):
 
 def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
     """Return a row for each judge of a run that rated replies which people of the paper's table rated, too."""
-    table = judges_table(benchmark.folder)
+    table = replica.read(benchmark.folder).judges
     if table is None or table.figures == "systems":
         return
     with Store(folder) as store:
@@ -131,7 +130,7 @@ def _mean(values: Sequence[float | None]) -> float:
 
 def _lacking(benchmark: Benchmark, table: JudgesTable, verdicts: _Verdicts) -> Iterator[str]:
     """Say in what a judge was asked otherwise than the paper's were."""
-    options = replicas(benchmark.folder)[0].options
+    options = replica.replicas(benchmark.folder)[0].options
     if any(name != instruments.RELEASED and "+" not in name for name in verdicts.instruments):
         yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = sorted(value for value in verdicts.temperatures if value is not None)

@@ -350,7 +350,7 @@ class Pace(NamedTuple):
         return None if self.seconds is None else self.seconds * items
 
 
-def pace_of(c: Connection, person: str, moment: float | None = None) -> Pace:
+def pace_of(c: Connection, person: str) -> Pace:
     """Return a person's pace over all that they have finished."""
     t, i = schema.tasks.c, schema.items.c
     finished = (t.person == person, t.state == "done", t.at.is_not(None))
@@ -361,8 +361,7 @@ def pace_of(c: Connection, person: str, moment: float | None = None) -> Pace:
     latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*finished)
     recent = c.execute(latest.order_by(t.finished.desc()).limit(_STRETCH_ITEMS)).all()
     took = [row.seconds for row in recent if row.seconds][:_RECENT]
-    end = time.time() if moment is None else moment
-    began, heavy = end, 0
+    began, heavy = (end := time.time()), 0
     for row in recent:
         if began - row.at > _BREAK:
             break

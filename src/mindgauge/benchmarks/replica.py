@@ -137,7 +137,7 @@ def replicas(folder: Path) -> list[Replica]:
     Raises:
         UsageError: the file is broken.
     """
-    return _read(folder).replica
+    return read(folder).replica
 
 
 def own_rubric(replica: Replica, folder: Path) -> Rubric | None:
@@ -177,16 +177,12 @@ def comparability(table: str, reasons: Sequence[str], but_for: Sequence[str]) ->
     return f"not comparable{' with ' if table else ''}{table}: {'; '.join(reasons)}{otherwise}"
 
 
-def judges_table(folder: Path) -> JudgesTable | None:
-    """Read what a paper's table of judges beside people is of; None where it has none.
+def read(folder: Path) -> ReplicaFile:
+    """Read what is recorded of a benchmark's paper; nothing where there is no such file.
 
     Raises:
         UsageError: the file is broken.
     """
-    return _read(folder).judges
-
-
-def _read(folder: Path) -> ReplicaFile:
     path = folder / FILE
     if not path.is_file():
         return ReplicaFile()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -197,7 +198,7 @@ def show_plan(plan: ReliabilityPlan) -> None:
         print(row.sentence)
     print(f"Rule: {plan.rule}")
     if plan.assumed is not None:
-        given = msgspec.structs.asdict(plan.assumed).items()
+        given = dataclasses.asdict(plan.assumed).items()
         print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in given if value)}")
     for note in plan.notes:
         print(f"note: {note}")

@@ -31,10 +31,10 @@ def score(
     with render.working("Scoring"):
         result = [function(run) for run in runs]
     if json:
-        from mindgauge.reports.reliability_gate import of_run, without_worst
+        from mindgauge.reports.reliability_gate import masked, of_run
 
         if not show_unreliable:
-            result = [without_worst(scores, of_run(run)) for run, scores in zip(runs, result, strict=True)]
+            result = [masked(scores, of_run(run), worst_only=True) for run, scores in zip(runs, result, strict=True)]
         render.as_json(result[0] if len(result) == 1 else result)
         return
     for scores in result:

@@ -119,8 +119,7 @@ def rate(
     _need_judge(judges)
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
-        _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
-        provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+        provided = _dialogues(write_items, dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(
             replies, benchmark, columns or {}, limit, out, with_people=table is not None and not table.people
@@ -219,6 +218,7 @@ def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:
 
 
 def _dialogues(
+    write_items: str | Path | None,
     source: str | Path | Frame,
     benchmark: Benchmark,
     columns: Mapping[str, str],
@@ -227,24 +227,13 @@ def _dialogues(
     judges: plan.Raters,
     config: RunConfig,
 ) -> inputs.Inputs:
-    """Take what of transcripts a benchmark asks about; of a closed question one reply at a time."""
+    """Take what of transcripts a benchmark asks about, and write the items that they are cut into, if wanted."""
+    if write_items is not None:
+        units = dialogue_files.units_of(unit)
+        cut_dialogues.write(Path(write_items), cut_dialogues.cut(source, benchmark, columns, units, limit))
     if benchmark.closed:
         return inputs.cut_replies(source, benchmark, columns, limit)
     return inputs.several_turns(source, benchmark, columns, unit, limit, judges, config)
-
-
-def _write(
-    path: str | Path | None,
-    source: str | Path | Frame,
-    benchmark: Benchmark,
-    columns: Mapping[str, str],
-    unit: str | None,
-    limit: int | None,
-) -> None:
-    """Write the items that transcripts are cut into, where a file for them is named."""
-    if path is not None:
-        units = dialogue_files.units_of(unit)
-        cut_dialogues.write(Path(path), cut_dialogues.cut(source, benchmark, columns, units, limit))
 
 
 def _replies(

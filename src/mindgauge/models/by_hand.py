@@ -18,25 +18,18 @@ from mindgauge.records import Exchange, Status
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError, WaitingError
 from mindgauge.records.files import bounds, private
-from mindgauge.records.request import BARE, FREE, identity
+from mindgauge.records.request import BARE, Costless, identity
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from mindgauge.records.request import Price, Request, Setup
+    from mindgauge.records.request import Request, Setup
 
 _DIGITS = 16
 """Of a call's key in the name of its files."""
 
 
-class ByHand:
+class ByHand(Costless):
     """A model whose requests and answers are files in a folder."""
-
-    host = ""
-    price: Price | None = FREE
-    max_tokens = 4096
-    context: int | None = None
-    own_machine = False
-    at_once: int | None = None
 
     def __init__(self, name: str, folder: str, setup: Setup = BARE) -> None:
         """Describe the model; nothing is written before it is entered.
@@ -137,9 +130,6 @@ class ByHand:
             except OSError as error:
                 raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
         return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
 
 
 def _read(path: Path) -> tuple[str, str]:

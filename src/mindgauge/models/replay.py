@@ -8,31 +8,23 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from mindgauge.records import REASONING, Exchange, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import tables, texts
-from mindgauge.records.request import BARE, FREE
+from mindgauge.records.request import Costless
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from mindgauge.records.request import Price, Request
+    from mindgauge.records.request import Request
 
 
 COLUMNS = ("reply", "user", "messages", "run", REASONING)
 
 
-class Replay:
+class Replay(Costless):
     """Answers from a file; what the file does not hold is `failed`."""
-
-    host = ""
-    price: Price | None = FREE
-    max_tokens = 4096
-    context: int | None = None
-    own_machine = False
-    setup = BARE
-    at_once: int | None = None
 
     def __init__(self, name: str) -> None:
         """Read the file.
@@ -79,9 +71,6 @@ class Replay:
             for status, text, reason, reasoning in self._store.select(query, parameters):
                 return Exchange(Status(status), text, reason, cost=0.0, at=time.time(), reasoning=reasoning)
         return Exchange(Status.FAILED, error=f"{self.name} holds no answer to this", at=time.time())
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._store is not None:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from mindgauge.records import Exchange, Status
-from mindgauge.records.request import BARE, FREE
+from mindgauge.records.request import Costless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.records.request import Price, Request
+    from mindgauge.records.request import Request
 
 
-class Scripted:
+class Scripted(Costless):
     """Answers with what `answer(request)` returns: a text, or an `Exchange` of any status."""
-
-    host = ""
-    price: Price | None = FREE
-    max_tokens = 4096
-    context: int | None = None
-    own_machine = False
-    setup = BARE
-    at_once: int | None = None
 
     def __init__(self, name: str, answer: Callable[[Request], str | Exchange]) -> None:
         self.name = name
@@ -36,9 +28,3 @@ class Scripted:
             return answer
         status = Status.OK if answer.strip() else Status.UNPARSABLE
         return Exchange(status, answer, "stop", model_resolved=self.name, cost=0.0, at=time.time())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass

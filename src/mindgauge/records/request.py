@@ -225,6 +225,24 @@ class Model(Protocol):
     ) -> None: ...
 
 
+class Costless:
+    """What models have that send nothing to anybody."""
+
+    host = ""
+    price: Price | None = FREE
+    max_tokens = 4096
+    context: int | None = None
+    own_machine = False
+    setup = BARE
+    at_once: int | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+
 def identity(model: Model) -> str:
     """Return what of a model is part of every call's key: its name, and a hash of its setup where it has one."""
     return f"{model.name}#{model.setup.hash}" if model.setup.facts else model.name

@@ -33,7 +33,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def of_frames(estimates: Sequence[FrameEstimate], ident: str = "") -> ReportTable | None:
+def of_frames(estimates: Sequence[FrameEstimate]) -> ReportTable | None:
     """Tabulate estimates; None where nothing was drawn."""
     if not estimates:
         return None
@@ -49,7 +49,7 @@ def of_frames(estimates: Sequence[FrameEstimate], ident: str = "") -> ReportTabl
     ]  # fmt: skip
     judges = dict.fromkeys(e.judge for e in estimates if e.note.startswith(SAME_NOT))
     title = with_instruments(TITLE, judges)
-    return ReportTable(f"drawn{f'-{ident}' if ident else ''}", title, COLUMNS, rows, NOTE)
+    return ReportTable("drawn", title, COLUMNS, rows, NOTE)
 
 
 def sentences(estimates: Sequence[FrameEstimate]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from mindgauge.records import Value
 from mindgauge.records.english import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -280,20 +280,12 @@ def _without_scores(card: ReliabilityCard) -> ReliabilityCard:
     )
 
 
-def masked(scores: Scores, standings: ReliabilityGate) -> Scores:
+def masked(scores: Scores, standings: ReliabilityGate, *, worst_only: bool = False) -> Scores:
     """Return scores without those that are withheld: their numbers are None, n and missing stay.
 
-    Of a figure about a worst level that its judge does not use, the note says so.
+    Of a figure about a worst level that its judge does not use, the note says so. With `worst_only`, all others stay.
     """
-    return _less(scores, standings, standings.withholds)
-
-
-def without_worst(scores: Scores, standings: ReliabilityGate) -> Scores:
-    """Return scores without figures about a worst level that their judges do not use; all others stay, withheld or not."""
-    return _less(scores, standings, lambda score: bool(standings.without_worst(score)))
-
-
-def _less(scores: Scores, standings: ReliabilityGate, withheld: Callable[[Score], bool]) -> Scores:
+    withheld = standings.without_worst if worst_only else standings.withholds
     metrics, side_by_side = (
         [_blank(score, standings) if withheld(score) else score for score in listed]
         for listed in (scores.metrics, scores.responsible)

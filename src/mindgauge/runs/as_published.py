@@ -80,7 +80,7 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     """
     if not config.as_published:
         return JudgingProtocol(benchmark, config, None)
-    table = protocols.judges_table(benchmark.folder)
+    table = protocols.read(benchmark.folder).judges
     if table is None:
         raise UsageError(
             f"{benchmark.name}: no paper's table of judges beside people is on record here, so rate --as-published sets nothing; leave it out"

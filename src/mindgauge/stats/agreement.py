@@ -484,26 +484,6 @@ def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Estimate
     )
 
 
-def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[EstimateOptions]) -> Interval:
-    """Estimate Gwet's AC2 of any number of raters; see `gwet_ac`.
-
-    Args:
-        ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
-        weighting: see `disagreement`.
-        **options: see `EstimateOptions`; give all `levels` of the scale: the more there are, the less agreement comes by chance.
-
-    Raises:
-        ValueError: unusable ratings, or labels without an order where it matters.
-    """
-    return _estimate(
-        ratings,
-        lambda codes, q: _with_margin(counts(codes, q), _shares),
-        lambda table, values: gwet_ac(table[:, :-1], weighting, values, table[:, -1]),
-        ordered=weighting != "nominal",
-        **options,
-    )
-
-
 def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
     """Return `_pairs` with one more row below, shape (n, q+1, q)."""
     return np.concatenate([_pairs(counts), margin(counts)[:, None]], axis=1)
@@ -512,7 +492,7 @@ def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
 def _joint(codes: Codes, q: int) -> Floats:
     """Return a table for each subject, shape (n, q, q), with a 1 for what the two raters gave it if both did."""
     if codes.shape[1] > 2:
-        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac2")
+        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss or alpha")
     both = np.flatnonzero((codes >= 0).all(axis=1))
     tables = np.zeros((len(codes), q, q))
     tables[both, codes[both, 0], codes[both, 1]] = 1.0
@@ -531,18 +511,11 @@ def _estimate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Put an estimate together with its interval over resamples of clusters.
+    """Put an estimate together with its interval over resamples of clusters; for what is not said here see `EstimateOptions`.
 
-    Args:
-        ratings: shape (n, k).
-        tables: from codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs.
-        coefficient: from such sums (B, rows, q) and the scale's values (q,) to values (B,).
-        ordered: whether the values must have an order.
-        ends: of the coefficient, where it is a mean over subjects.
-        levels: see `EstimateOptions`, as for all that follow.
-        cluster: as above.
-        resamples: as above.
-        seed: as above.
+    `tables` takes codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs, `coefficient` such
+    sums (B, rows, q) and the scale's values (q,) to values (B,). `ordered`: whether the values must have an order. `ends`
+    are the coefficient's, where it is a mean over subjects.
     """
     codes, values, has_order = encode(ratings, levels)
     if ordered and not has_order:

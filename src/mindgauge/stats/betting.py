@@ -20,6 +20,8 @@ import numpy as np
 from mindgauge.stats.interval import Ends, Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -59,22 +61,14 @@ def interval(
 
 
 def upper(values: Floats, ends: Ends, *, alpha: float, weights: Floats | None = None, anytime: bool = False) -> float:
-    """Return the upper bound of the mean, which is below it with a chance of at most alpha.
-
-    Args:
-        values: shape (n,).
-        ends: the lowest and the highest value that one can be.
-        alpha: chance to miss.
-        weights: as in `interval`.
-        anytime: as in `interval`.
-    """
+    """Return the upper bound of the mean, which is below it with a chance of at most alpha; see `interval`."""
     low, high = ends
     scaled = np.clip((values - low) / (high - low), 0.0, 1.0)
     return low + (high - low) * _upper(scaled, weights, math.log(1 / alpha), anytime=anytime)
 
 
 def lower(values: Floats, ends: Ends, *, alpha: float, weights: Floats | None = None, anytime: bool = False) -> float:
-    """Return the lower bound of the mean, which is above it with a chance of at most alpha; see `upper`."""
+    """Return the lower bound of the mean, which is above it with a chance of at most alpha; see `interval`."""
     return -upper(-values, (-ends[1], -ends[0]), alpha=alpha, weights=weights, anytime=anytime)
 
 
@@ -131,16 +125,21 @@ def enough(
         smallest = _least(np.sqrt(times) * weight, needed)
         return _capital(scaled, weight, mean, smallest, np.full(len(values), times)) >= needed
 
-    largest = 1
-    while not reaches(largest):
-        largest *= 2
-        if largest > _MOST:
+    return fewest(reaches)
+
+
+def fewest(reaches: Callable[[int], bool]) -> int | None:
+    """Return the least number for which something holds, and for all larger ones; None if that is more than any plan has."""
+    high = 1
+    while not reaches(high):
+        high *= 2
+        if high > _MOST:
             return None
-    fewest = largest // 2
-    while largest - fewest > 1:
-        middle = (fewest + largest) // 2
-        fewest, largest = (fewest, middle) if reaches(middle) else (middle, largest)
-    return largest
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
 
 
 def _upper(scaled: Floats, weights: Floats | None, needed: float, *, anytime: bool) -> float:

@@ -360,17 +360,8 @@ def interval_of_sums(
     """Estimate a statistic that is a function of totals over clusters, with its cluster bootstrap interval.
 
     The same interval as `interval`, from other random numbers; much faster where many clusters say the same. It does
-    not depend on the order of the clusters.
-
-    Args:
-        statistic: totals (b, m) to values (b,), NaN where it is not defined.
-        sums: shape (C, m), the totals of each cluster, dense or CSR.
-        resamples: how many.
-        seed: of the generator.
-        level: of confidence.
-        ends: the lowest and the highest value of a cluster's mean, where the statistic is a mean; see
-            `percentile_interval`.
-        valued: how many clusters have a mean, where `ends` are known; all, if not given.
+    not depend on the order of the clusters. `statistic` takes totals (b, m) to values (b,), NaN where it is not defined;
+    `sums` are the totals of each cluster, shape (C, m), dense or CSR. The options are those of `interval`.
     """
     if not sums.shape[0]:
         return Interval(None, undefined="no observations")

@@ -13,7 +13,7 @@ labels without items is NaN, so that a resample that lacks a rare label is not t
 **Example.** Gold labels 0 1 2 2 2 and predictions 0 0 2 2 1 (the example of scikit-learn's `classification_report`)
 give precision .50 .00 1.00, recall 1.00 .00 .67, F1 .67 .00 .80; macro .50 .56 .49; weighted .70 .60 .61; accuracy .60.
 
-Shapes: q labels, B tables.
+Shapes: q labels, B tables. `table` is of shape (B, q, q+1), from `agreement.confusion`; `labels` are codes of the labels in a set.
 """
 
 from __future__ import annotations
@@ -36,20 +36,12 @@ if TYPE_CHECKING:
 
 
 def precision(table: Floats) -> Floats:
-    """Return the share of the items given a label that have it, shape (B, q): P_c = TP_c / (TP_c + FP_c).
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the share of the items given a label that have it, shape (B, q): P_c = TP_c / (TP_c + FP_c)."""
     return ratio(_hits(table), _predicted(table), 0.0)
 
 
 def recall(table: Floats) -> Floats:
-    """Return the share of a label's items that were given it, shape (B, q): R_c = TP_c / s_c.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the share of a label's items that were given it, shape (B, q): R_c = TP_c / s_c."""
     return ratio(_hits(table), _support(table), 0.0)
 
 
@@ -57,9 +49,6 @@ def f1(table: Floats) -> Floats:
     """Return the harmonic mean of precision and recall, shape (B, q) (van Rijsbergen 1979): 2 P_c R_c / (P_c + R_c).
 
     Computed as 2 TP_c / (s_c + TP_c + FP_c), which is the same, and 0 where there is no hit.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
     """
     return ratio(2 * _hits(table), _support(table) + _predicted(table), 0.0)
 
@@ -68,56 +57,32 @@ def f1(table: Floats) -> Floats:
 
 
 def accuracy(table: Floats) -> Floats:
-    """Return the share of items that were given their label, shape (B,): Σ_c TP_c / n. NaN where there are no items.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the share of items that were given their label, shape (B,): Σ_c TP_c / n. NaN where there are no items."""
     return _mean(recall(table), _support(table))
 
 
 def weighted_precision(table: Floats) -> Floats:
-    """Return the mean precision, each label weighing as much as it has items, shape (B,): Σ_c (s_c / n) P_c.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the mean precision, each label weighing as much as it has items, shape (B,): Σ_c (s_c / n) P_c."""
     return _mean(precision(table), _support(table))
 
 
 def weighted_recall(table: Floats) -> Floats:
-    """Return the mean recall, each label weighing as much as it has items, shape (B,). It is the accuracy.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the mean recall, each label weighing as much as it has items, shape (B,). It is the accuracy."""
     return accuracy(table)
 
 
 def weighted_f1(table: Floats) -> Floats:
-    """Return the mean F1, each label weighing as much as it has items, shape (B,): Σ_c (s_c / n) F1_c.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the mean F1, each label weighing as much as it has items, shape (B,): Σ_c (s_c / n) F1_c."""
     return _mean(f1(table), _support(table))
 
 
 def macro_precision(table: Floats) -> Floats:
-    """Return the mean precision of the labels that have items, each weighing the same, shape (B,).
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the mean precision of the labels that have items, each weighing the same, shape (B,)."""
     return _mean(precision(table), _occurs(table))
 
 
 def macro_recall(table: Floats) -> Floats:
-    """Return the mean recall of the labels that have items, each weighing the same, shape (B,): balanced accuracy.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-    """
+    """Return the mean recall of the labels that have items, each weighing the same, shape (B,): balanced accuracy."""
     return _mean(recall(table), _occurs(table))
 
 
@@ -125,9 +90,6 @@ def macro_f1(table: Floats) -> Floats:
     """Return the mean F1 of the labels that have items, each weighing the same, shape (B,).
 
     The mean of F1 values, not the F1 of the two means; Opitz and Burst 2019, "Macro F1 and macro F1", tell them apart.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
     """
     return _mean(f1(table), _occurs(table))
 
@@ -139,10 +101,6 @@ def binary(table: Floats, labels: Sequence[int]) -> Floats:
     """Sum the table to a set of labels against all others, shape (B, 2, 3); the set is label 0.
 
     Confusing two labels of the set is no error here. All figures above are defined on the result.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-        labels: codes of the labels in the set.
     """
     q = table.shape[1]
     side = np.eye(2)[np.where(np.isin(np.arange(q), labels), 0, 1)]  # (q, 2)
@@ -152,42 +110,22 @@ def binary(table: Floats, labels: Sequence[int]) -> Floats:
 
 
 def binary_accuracy(table: Floats, labels: Sequence[int]) -> Floats:
-    """Return the share of items put on the right side of a set of labels, shape (B,).
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-        labels: codes of the labels in the set.
-    """
+    """Return the share of items put on the right side of a set of labels, shape (B,)."""
     return accuracy(binary(table, labels))
 
 
 def binary_precision(table: Floats, labels: Sequence[int]) -> Floats:
-    """Return the share of the items given a label of the set that have one of the set, shape (B,).
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-        labels: codes of the labels in the set.
-    """
+    """Return the share of the items given a label of the set that have one of the set, shape (B,)."""
     return np.asarray(precision(binary(table, labels))[:, 0])
 
 
 def binary_recall(table: Floats, labels: Sequence[int]) -> Floats:
-    """Return the share of the items with a label of the set that were given one of the set, shape (B,); NaN without any.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-        labels: codes of the labels in the set.
-    """
+    """Return the share of the items with a label of the set that were given one of the set, shape (B,); NaN without any."""
     return _of_set(recall, table, labels)
 
 
 def binary_f1(table: Floats, labels: Sequence[int]) -> Floats:
-    """Return the F1 of a set of labels taken as one, shape (B,); NaN where no item has one of them.
-
-    Args:
-        table: shape (B, q, q+1), from `agreement.confusion`.
-        labels: codes of the labels in the set.
-    """
+    """Return the F1 of a set of labels taken as one, shape (B,); NaN where no item has one of them."""
     return _of_set(f1, table, labels)
 
 

@@ -146,7 +146,6 @@ def crossfit(
     *,
     weights: Floats | None = None,
     separate: Codes | None = None,
-    folds: int = FOLDS,
     groupings: int = GROUPINGS,
     seed: int = 0,
 ) -> Floats:
@@ -162,14 +161,11 @@ def crossfit(
         weights: shape (n,), how many copies there are; all copies of a conversation are in one fold. Risks of replies
             without any are NaN.
         separate: shape (n,), a further grouping, the model that wrote the reply: a fit also sees no reply of its group.
-        folds: how many, at most as many as there are conversations.
         groupings: into folds.
         seed: of the groupings.
     """
     copies = np.ones((1, len(unsafe))) if weights is None else weights[None, :]
-    draws = crossfits(
-        features, unsafe, cluster, np.repeat(copies, groupings, axis=0), separate=separate, folds=folds, seed=seed
-    )
+    draws = crossfits(features, unsafe, cluster, np.repeat(copies, groupings, axis=0), separate=separate, seed=seed)
     return np.asarray(draws.mean(axis=0))
 
 
@@ -180,7 +176,6 @@ def crossfits(
     weights: Floats,
     *,
     separate: Codes | None = None,
-    folds: int = FOLDS,
     seed: int | Sequence[int] = 0,
 ) -> Floats:
     """Cross-fit anew under each row of weights (B, n), each with a grouping into folds of its own; shape (B, n).
@@ -191,7 +186,7 @@ def crossfits(
         generators = [np.random.default_rng(seed)] * len(weights)
     else:
         generators = [np.random.default_rng(draw_seed) for draw_seed in seed]
-    count = max(2, min(folds, len(np.unique(cluster))))
+    count = max(2, min(FOLDS, len(np.unique(cluster))))
     groups = np.zeros(len(unsafe), dtype=np.intp) if separate is None else separate
     places = np.stack(
         [
@@ -244,8 +239,6 @@ def at_threshold(
     cluster: Codes,
     *,
     target: float = TARGET,
-    folds: int = FOLDS,
-    groupings: int = GROUPINGS,
     seed: int = 0,
     weights: Floats | None = None,
 ) -> tuple[float, float]:
@@ -260,26 +253,24 @@ def at_threshold(
         unsafe: shape (n,).
         cluster: shape (n,).
         target: share of the unsafe replies of the training part that the threshold finds.
-        folds: how many.
-        groupings: into folds.
-        seed: of the groupings.
+        seed: of the groupings into folds.
         weights: shape (n,), how many each reply stands for; 1 if not given.
     """
     generator = np.random.default_rng(seed)
     stands_for = np.ones(len(unsafe)) if weights is None else weights
-    count = max(2, min(folds, len(np.unique(cluster))))
+    count = max(2, min(FOLDS, len(np.unique(cluster))))
     present = np.ones(len(unsafe), dtype=bool)
-    places = np.stack([fold_of(cluster, unsafe, present, count, generator) for _ in range(groupings)])
-    training = np.concatenate([places != fold for fold in range(count)]).reshape(count, groupings, -1)
+    places = np.stack([fold_of(cluster, unsafe, present, count, generator) for _ in range(GROUPINGS)])
+    training = np.concatenate([places != fold for fold in range(count)]).reshape(count, GROUPINGS, -1)
     if isinstance(risk, Features):
         copies = training.reshape(-1, len(unsafe)) * (stands_for / stands_for.mean())
-        seeds = [seed + 1 + grouping for _ in range(count) for grouping in range(groupings)]
-        inner = crossfits(risk, unsafe, cluster, copies, folds=folds, seed=seeds).reshape(training.shape)
+        seeds = [seed + 1 + grouping for _ in range(count) for grouping in range(GROUPINGS)]
+        inner = crossfits(risk, unsafe, cluster, copies, seed=seeds).reshape(training.shape)
         outer = learn(risk, unsafe, copies).reshape(training.shape)
     else:
         inner = outer = np.broadcast_to(risk, training.shape)
-    flagged = np.zeros((groupings, len(unsafe)), dtype=bool)
-    for fold, grouping in np.ndindex(count, groupings):
+    flagged = np.zeros((GROUPINGS, len(unsafe)), dtype=bool)
+    for fold, grouping in np.ndindex(count, GROUPINGS):
         held_out = ~training[fold, grouping]
         threshold = _threshold(inner[fold, grouping, ~held_out & unsafe], stands_for[~held_out & unsafe], target)
         flagged[grouping, held_out] = outer[fold, grouping, held_out] >= threshold

@@ -15,7 +15,6 @@ With one system the design is conversations × raters, and what is measured is t
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ class Components(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A G-study with the D-study for given numbers of conversations and raters.
+    """A G-study with the D-study for the numbers of conversations and raters at hand.
 
     `low` and `high` bound each component, `generalizability` is Eρ², `dependability` Φ. `systems`, `conversations`
     and `raters` count what the components rest on; `left_out` counts conversations with a missing rating. `needs` says
@@ -139,7 +138,8 @@ def _error(components: Floats, *, absolute: bool) -> _Error:
     return _Error(s, sc + absolute * c, sr + absolute * r, e + absolute * cr)
 
 
-def _coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
+def coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
+    """Return Φ (`absolute`) or Eρ² of a mean over so many conversations and raters, of components of shape (..., 7)."""
     error = _error(components, absolute=absolute)
     total = (
         error.measured
@@ -150,63 +150,8 @@ def _coefficient(components: Floats, conversations: int, raters: int, *, absolut
     return error.measured / np.where(total > 0, total, np.nan)
 
 
-def _array(components: Components) -> Floats:
-    return np.array([np.nan if value is None else value for value in components])
-
-
 def _components(values: Floats) -> Components:
     return Components(*(None if np.isnan(value) else float(value) for value in values))
-
-
-def generalizability(components: Components, *, conversations: int, raters: int) -> float | None:
-    """Return Eρ² = σ²(s) / (σ²(s) + σ²(δ)) of a mean over so many conversations and raters (Brennan 2001).
-
-    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
-    items and 2 occasions, .64; Brennan's data set no. 1 (10 persons, 12 items; one system here), .844.
-    """
-    value = float(_coefficient(_array(components), conversations, raters, absolute=False))
-    return None if math.isnan(value) else value
-
-
-def dependability(components: Components, *, conversations: int, raters: int) -> float | None:
-    """Return Φ = σ²(s) / (σ²(s) + σ²(Δ)) of a mean over so many conversations and raters (Brennan 2001).
-
-    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
-    items and 2 occasions, .55; Brennan's data set no. 1 (10 persons, 12 items; one system here), .773.
-    """
-    value = float(_coefficient(_array(components), conversations, raters, absolute=True))
-    return None if math.isnan(value) else value
-
-
-def raters_needed(components: Components, target: float, *, conversations: int, absolute: bool = True) -> int | None:
-    """Return the least number of raters for which the coefficient reaches `target`.
-
-    None where no number does, because too much of the error is in the conversations or nothing is there to measure.
-
-    Args:
-        components: of a G-study; negative ones count as 0.
-        target: above 0 and below 1.
-        conversations: how many are rated.
-        absolute: Φ if true, else Eρ².
-    """
-    error = _error(_array(components), absolute=absolute)
-    return _needed(error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target)
-
-
-def conversations_needed(components: Components, target: float, *, raters: int, absolute: bool = True) -> int | None:
-    """Return the least number of conversations for which the coefficient reaches `target`.
-
-    None where no number does, because too much of the error is in the raters or nothing is there to measure. With one
-    system, conversations are what is measured and their number does not matter: 1 or None.
-
-    Args:
-        components: of a G-study; negative ones count as 0.
-        target: above 0 and below 1.
-        raters: how many rate each reply.
-        absolute: Φ if true, else Eρ².
-    """
-    error = _error(_array(components), absolute=absolute)
-    return _needed(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
 
 
 _MOST = 10**5
@@ -227,9 +172,16 @@ def least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> 
     return np.where(never | (n > _MOST), np.inf, np.where(free, 1.0, n))
 
 
-def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
-    n = float(least(measured, shrinking, fixed, target))
-    return int(n) if math.isfinite(n) else None
+def needed(
+    components: Floats, conversations: int, raters: int, target: float, *, absolute: bool = True
+) -> tuple[Floats, Floats]:
+    """Return how many raters, and how many conversations, bring Φ (or Eρ²) to a target, all else as it is; see `least`."""
+    error = _error(components, absolute=absolute)
+    by_rater, by_conversation = error.rater, error.conversation
+    return (
+        least(error.measured, by_rater + error.pair / conversations, by_conversation / conversations, target),
+        least(error.measured, by_conversation + error.pair / raters, by_rater / raters, target),
+    )
 
 
 class DesignNeeded(NamedTuple):
@@ -270,16 +222,8 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
         freedom = (systems - 1) * (raters - 1)
         varied[:, 4] /= generator.chisquare(freedom, len(drawn)) / freedom
 
-    def both(components: Floats) -> tuple[Floats, Floats]:
-        error = _error(components, absolute=True)
-        more_raters = least(
-            error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target
-        )
-        number = least(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
-        return more_raters, number
-
     results = []
-    for value, column in zip(both(values), both(varied), strict=True):
+    for value, column in zip(*(needed(part, conversations, raters, target) for part in (values, varied)), strict=True):
         ends = (
             np.quantile(column, (1 - level) / 2, method="lower"),
             np.quantile(column, (1 + level) / 2, method="higher"),
@@ -291,8 +235,6 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
 def study(
     ratings: Floats,
     *,
-    conversations: int | None = None,
-    raters: int | None = None,
     target: float = 0.8,
     resamples: int = 2000,
     seed: int = 0,
@@ -307,8 +249,6 @@ def study(
 
     Args:
         ratings: shape (systems, conversations, raters), or (conversations, raters) for one system; NaN is missing.
-        conversations: n_c of the D-study; as many as are complete if not given.
-        raters: n_r of the D-study; as many as there are if not given.
         target: of Φ, for what is needed.
         resamples: how many.
         seed: of the bootstrap.
@@ -327,11 +267,10 @@ def study(
         return Study(
             no_components, no_components, no_components, no_value, no_value, s, c, r, left_out, None, hindrance
         )
-    sizes = conversations or c, raters or r
 
     def estimate(weights: Floats | None) -> Floats:
         parts = variance_components(x, weights)
-        coefficients = [_coefficient(parts, *sizes, absolute=absolute) for absolute in (False, True)]
+        coefficients = [coefficient(parts, c, r, absolute=absolute) for absolute in (False, True)]
         return np.concatenate([parts, np.stack(coefficients, axis=-1)], axis=-1)
 
     values = estimate(None)[0]

@@ -69,21 +69,6 @@ class LatentErrors(NamedTuple):
     undefined: str = ""
 
 
-class ErrorRates(NamedTuple):
-    """Dawid and Skene's model: `shares` of the classes (K,), `errors` (K, J, L) and `posterior` of each reply (n, K)."""
-
-    shares: Floats
-    errors: Floats
-    posterior: Floats
-
-
-class GradedResponses(NamedTuple):
-    """The model of quality: `discrimination` a_j (J,) and `cuts` c_jk (J, L - 1)."""
-
-    discrimination: Floats
-    cuts: Floats
-
-
 class _Truths(NamedTuple):
     """What a point of the search says of each truth, with the slopes: of Q truths, J raters, L levels, s and p parameters."""
 
@@ -171,28 +156,6 @@ def raters(
             sensitivity[place] = share(float(share_called[i]), float(prevalence * worth))
             specificity[place] = share(float(1 - share_called[i]), float((1 - prevalence) * worth))
     return LatentErrors(sensitivity, specificity, bounds[-1])
-
-
-def classes(ratings: Floats, prior: float = 1.0) -> ErrorRates:
-    """Fit Dawid and Skene's model, starting from the majority; there are as many classes as levels.
-
-    Args:
-        ratings: shape (n, J, L).
-        prior: weight of the weak prior; 0 for maximum likelihood.
-    """
-    _, j, k = ratings.shape
-    model = _classes(j, k)
-    start, centre, precision = _classes_start(ratings)
-    fit = _fit(ratings, model, start, centre, prior * precision)
-    truths = model(fit.point)
-    return ErrorRates(np.exp(truths.shares), np.exp(truths.levels), fit.posterior[fit.kind])
-
-
-def graded_responses(ratings: Floats, cut: int = 1, prior: float = 1.0) -> GradedResponses:
-    """Fit the model of quality; see `classes` for the arguments, and `raters` for the cut."""
-    start, centre, precision = _quality_start(ratings, cut)
-    fit = _fit(ratings, _quality(ratings.shape[1:], cut), start, centre, prior * precision)
-    return GradedResponses(*_cuts(fit.point, ratings.shape[1:], cut))
 
 
 def _hindrance(unsafe_calls: Floats, worth: float) -> str:

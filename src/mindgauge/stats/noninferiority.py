@@ -17,8 +17,6 @@ from mindgauge.stats import betting, bootstrap
 from mindgauge.stats.proportion import FEW, bounds_of_difference, clopper_pearson, difference_of_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from mindgauge.stats.interval import Interval
@@ -187,7 +185,7 @@ def enough_for_share(value: float, limit: float, level: float = 0.95) -> int | N
             return bounds.high is not None and bounds.high <= limit
         return bounds.low is not None and bounds.low >= limit
 
-    return _fewest(reaches)
+    return betting.fewest(reaches)
 
 
 def enough_for_difference(worsening: Floats, margin: float) -> int | None:
@@ -212,7 +210,7 @@ def enough_for_difference(worsening: Floats, margin: float) -> int | None:
         high = bounds_of_difference(gained * n, lost * n, n).high
         return high is not None and high < margin
 
-    return _fewest(reaches)
+    return betting.fewest(reaches)
 
 
 def enough_for_flips(worsening: Floats, level: float) -> int | None:
@@ -230,20 +228,6 @@ def enough_for_flips(worsening: Floats, level: float) -> int | None:
     by_root = float(special.ndtri(level)) ** 2 * float((worsening**2).mean()) / mean**2
     needed = math.ceil(max(by_root, -math.log2(level) / differ))
     return needed if needed <= _MOST else None
-
-
-def _fewest(reaches: Callable[[int], bool]) -> int | None:
-    """Return the fewest conversations that reach a limit; None if that takes more than any plan has."""
-    high = 1
-    while not reaches(high):
-        high *= 2
-        if high > _MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reaches(middle) else (middle, high)
-    return high
 
 
 def above(count: float, n: float, limit: float) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,30 +52,42 @@ _ROWS = 400
 """Of ratings with more conversations than that, some are drawn together, too."""
 
 
-class Assumed(NamedTuple):
-    """A population of replies, people and judges.
+@dataclass(frozen=True)
+class Assumptions:
+    """What is assumed of replies, people and judges before there are ratings.
 
-    `agreement` is one judge's with one person, asked once: ICC(A,1), of classes alpha; `ceiling` the same of two people,
-    `repeat` of a judge with itself. `unsafe` is the share of the worst levels, over which it is spread evenly, as the
-    rest is over the others. Replies of a conversation have levels with the correlation `alike`.
+    `unsafe`: the share of unsafe replies, spread evenly over the worst levels, as the rest is over the others. `agreement`:
+    one judge's with one person, ICC(A,1), of classes alpha; `ceiling`: the same of two people, as `agreement` if not given.
+    `repeat`: a judge's agreement with itself. `people` rate each reply, `judges` and `repeats` are averaged. `replies` a
+    conversation, whose levels have the correlation `alike`. `levels` of the scale, or `classes` without an order.
     """
 
-    unsafe: float
-    agreement: float
-    ceiling: float
-    repeat: float
-    people: int
+    unsafe: float = 0.1
+    agreement: float = 0.8
+    ceiling: float | None = None
+    repeat: float = 0.95
+    people: int = 3
     judges: int = 1
     repeats: int = 1
     replies: int = 1
     alike: float = 0.2
     levels: int = 5
-    ordered: bool = True
+    classes: int = 0
+
+    @property
+    def values(self) -> int:
+        """How many levels or classes there are."""
+        return self.classes or self.levels
 
     @property
     def worst(self) -> int:
         """How many levels are unsafe: those within the worst two fifths of the scale; of classes one."""
-        return 1 + int(0.4 * (self.levels - 1)) if self.ordered else 1
+        return 1 if self.classes else 1 + int(0.4 * (self.levels - 1))
+
+    @property
+    def of_people(self) -> float:
+        """How far two people agree."""
+        return self.agreement if self.ceiling is None else self.ceiling
 
 
 class RatedReplies(NamedTuple):
@@ -101,21 +114,21 @@ class World:
         ValueError: no judge can agree with people so much more than they do with each other.
     """
 
-    def __init__(self, assumed: Assumed) -> None:
+    def __init__(self, assumed: Assumptions) -> None:
         self.assumed = assumed
-        q, worst = assumed.levels, assumed.worst
+        q, worst = assumed.values, assumed.worst
         shares = np.concatenate(
             [np.full(worst, assumed.unsafe / worst), np.full(q - worst, (1 - assumed.unsafe) / (q - worst))]
         )
         self.cuts = np.asarray(special.ndtri(np.cumsum(shares)[:-1]))
-        judge, people, repeat = map(self._latent, (assumed.agreement, assumed.ceiling, assumed.repeat))
+        judge, people, repeat = map(self._latent, (assumed.agreement, assumed.of_people, assumed.repeat))
         self.person = math.sqrt(people)
         self.judge = judge / self.person if people > 0 else 2.0
         if self.judge > 1 + 1e-9:
             most = math.floor(100 * self._agreed(self.person)) / 100
             raise ValueError(
                 f"a judge cannot agree with one person to {round(assumed.agreement, 2):g} where two people agree to "
-                f"{round(assumed.ceiling, 2):g}: one that never errs reaches {most:g}"
+                f"{round(assumed.of_people, 2):g}: one that never errs reaches {most:g}"
             )
         own = 1 - self.judge**2
         self.kept = min(max((repeat - self.judge**2) / own, 0.0), 1.0) if own > 0 else 0.0
@@ -123,7 +136,7 @@ class World:
     def but(self, **other: int) -> World:
         """Return the same with other numbers of people, judges or repeats."""
         world = copy.copy(self)
-        world.assumed = self.assumed._replace(**other)  # type: ignore[arg-type]  # numbers
+        world.assumed = replace(self.assumed, **other)
         return world
 
     def _chances(self, latent: float) -> Floats:
@@ -133,12 +146,12 @@ class World:
 
     def _agreed(self, latent: float) -> float:
         """Return how far two raters agree whose latent values have a correlation."""
-        q, chances = self.assumed.levels, self._chances(latent)
+        q, chances = self.assumed.values, self._chances(latent)
         pairs = 1e9 * (chances.T @ chances).ravel() / len(_LEVELS)
-        if self.assumed.ordered:
+        if not self.assumed.classes:
             x, y = np.divmod(np.arange(len(pairs)), q)
             pairs = np.array([pairs @ part for part in moments.terms(x, y)])
-        return float(agreement(pairs[None], 0 if self.assumed.ordered else q)[0])
+        return float(agreement(pairs[None], self.assumed.classes)[0])
 
     def _latent(self, target: float) -> float:
         """Return the correlation of latent values with which two raters agree to a target."""
@@ -165,11 +178,11 @@ class World:
         people, judge = people.reshape(-1, a.people), judge.reshape(people[..., 0].size, -1)
         calls = np.column_stack([np.median(judge, axis=1), people])
         size, bound = len(people), a.worst - 1 + 1e-9
-        together = np.median(people, axis=1) <= bound if a.ordered else (people <= bound).mean(axis=1) > 0.5
+        together = np.median(people, axis=1) <= bound if not a.classes else (people <= bound).mean(axis=1) > 0.5
         return RatedReplies(
             np.column_stack([judge.mean(axis=1), people]), (calls <= bound).astype(float),
-            (calls <= 0).astype(float) if a.ordered else None, together, np.arange(size) // a.replies,
-            np.zeros(size, dtype=np.intp), 0 if a.ordered else a.levels,
+            None if a.classes else (calls <= 0).astype(float), together, np.arange(size) // a.replies,
+            np.zeros(size, dtype=np.intp), a.classes,
         )  # fmt: skip
 
     def _cut(self, latent: Floats) -> Floats:
@@ -181,7 +194,7 @@ class World:
         A study of n conversations out of N made-up ones is off by √(n/N) of its standard error otherwise.
         """
         a, population = self.assumed, tally(self.draw(np.random.default_rng(1), POPULATION))
-        q, k, draws = a.levels, a.people, 500
+        q, k, draws = a.values, a.people, 500
         random = np.random.default_rng(2)
         error = special.ndtri((np.arange(draws) + 0.5) / draws)[:, None, None]
         if a.judges * a.repeats > 1:
@@ -202,7 +215,7 @@ class World:
             means["found"] = [most, most * j]
         judging = np.stack([(np.rint(value) == c).mean(axis=1) for c in range(q)], axis=1)
         for side, other in (("judge", judging), ("people", chance)):
-            if a.ordered:
+            if not a.classes:
                 x = chance @ np.arange(q), chance @ np.arange(q) ** 2
                 y = (value.mean(axis=1), (value**2).mean(axis=1)) if side == "judge" else x
                 means[side] = [np.ones(len(chance)), x[0], y[0], x[1], y[1], x[0] * y[0]]

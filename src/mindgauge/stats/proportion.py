@@ -104,18 +104,17 @@ _MOST = 1e9
 """More observations than that are as good as endless."""
 
 
-def observations(value: float, bound: float, level: float = 0.95) -> float:
+def observations(value: float, bound: float) -> float:
     """Return of how many observations a share has a given exact bound: what an interval is worth, however it was made.
 
     Args:
         value: the share.
-        bound: of it, below it or above.
-        level: of confidence.
+        bound: of it, below it or above, of 95 %.
     """
     lower = bound < value
 
     def reaches(n: float) -> bool:
-        found = clopper_pearson(value * n, n, level)
+        found = clopper_pearson(value * n, n)
         return (found.low or 0.0) >= bound if lower else found.high is not None and found.high <= bound
 
     few, many = 1e-3, _MOST

@@ -80,12 +80,7 @@ def spearman_of_columns(x: Floats, y: Floats) -> Floats:
 
 
 def kendall_of_columns(x: Floats, y: Floats) -> Floats:
-    """Return Kendall's tau-b of each row, shape (B,).
-
-    Args:
-        x: shape (B, n); NaN for an item that is not there.
-        y: shape (B, n).
-    """
+    """Return Kendall's tau-b of each row, shape (B,); see `spearman_of_columns`."""
     x, y, valid = _cleaned(x, y)
     n = valid.sum(axis=1).astype(float)
     first, second = _signs(x, valid), _signs(y, valid)
@@ -96,12 +91,7 @@ def kendall_of_columns(x: Floats, y: Floats) -> Floats:
 
 
 def pearson_of_columns(x: Floats, y: Floats) -> Floats:
-    """Return Pearson's correlation of each row, shape (B,).
-
-    Args:
-        x: shape (B, n); NaN for an item that is not there.
-        y: shape (B, n).
-    """
+    """Return Pearson's correlation of each row, shape (B,); see `spearman_of_columns`."""
     x, y, valid = _cleaned(x, y)
     n = np.maximum(valid.sum(axis=1, keepdims=True), 1)
     a, b = (np.where(valid, v - np.where(valid, v, 0.0).sum(axis=1, keepdims=True) / n, 0.0) for v in (x, y))

@@ -81,7 +81,8 @@ class Store:
         with contextlib.ExitStack() as undone:
             if self._lock is not None:
                 undone.callback(os.close, self._lock)
-            self._db = connect(self.path, write=write)
+            self._db = self._texts_db = connect(self.path, write=write)
+            """The second is where texts are looked up: elsewhere of a run without text."""
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
         self._overdue: list[tuple[bytes, float, float]] = []
@@ -143,13 +144,13 @@ class Store:
 
     def count_samples(self, benchmark: str) -> int:
         """Return how many samples a benchmark has here."""
-        row = self._db.execute("SELECT count(*) FROM samples WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._texts_db.execute("SELECT count(*) FROM samples WHERE benchmark = ?", (benchmark,)).fetchone()
         return int(row[0])
 
     def sample_ids(self, benchmark: str) -> list[str]:
         """Return the ids of a benchmark's samples, in order."""
         query = "SELECT id FROM samples WHERE benchmark = ? ORDER BY position"
-        return [row[0] for row in self._db.execute(query, (benchmark,))]
+        return [row[0] for row in self._texts_db.execute(query, (benchmark,))]
 
     def sample(self, benchmark: str, ident: str) -> Sample:
         """Return one sample.
@@ -158,7 +159,7 @@ class Store:
             KeyError: there is none with this id.
         """
         query = "SELECT body FROM samples WHERE benchmark = ? AND id = ?"
-        row = self._db.execute(query, (benchmark, ident)).fetchone()
+        row = self._texts_db.execute(query, (benchmark, ident)).fetchone()
         if row is None:
             raise KeyError(ident)
         with self._readable():
@@ -166,13 +167,16 @@ class Store:
 
     def samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples in order, a page at a time."""
-        return self.stored_samples(benchmark)
+        return self._samples(self._texts_db, benchmark)
 
     def stored_samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples as the run keeps them, be it without text."""
+        return self._samples(self._db, benchmark)
+
+    def _samples(self, db: sqlite3.Connection, benchmark: str) -> Iterator[Sample]:
         query = "SELECT position, body FROM samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
         with self._readable():
-            yield from (_decode_sample(body) for _, body in self._pages(query, (benchmark,), -1))
+            yield from (_decode_sample(body) for _, body in _pages(db, query, (benchmark,), -1))
 
     # -- replies ----------------------------------------------------------------------------------------------------
 
@@ -181,20 +185,20 @@ class Store:
         # The plus keeps SQLite from an index by benchmark, with which every page would sort all that is left.
         query = "SELECT rowid, * FROM replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._readable():
-            yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
+            yield from (_reply(row[2:]) for row in _pages(self._texts_db, query, (benchmark,), 0))
 
     def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
         """Return each sample's replies: the id of each, and where it stands, for `reply_at`; only those within a scope."""
         places: dict[str, list[tuple[str, int]]] = {}
         query = "SELECT sample, model, run, id, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
-        for sample, model, run, ident, place in self._db.execute(query, (benchmark,)):
+        for sample, model, run, ident, place in self._texts_db.execute(query, (benchmark,)):
             if scope is None or scope.holds(ident, sample, model, run):
                 places.setdefault(sample, []).append((ident, place))
         return places
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
-        row = self._db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()
+        row = self._texts_db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()
         with self._readable():
             return _reply(row[1:])
 
@@ -206,7 +210,7 @@ class Store:
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
-        row = self._db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._texts_db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
         return int(row[0])
 
     def count_held(self, benchmark: str) -> int:
@@ -232,7 +236,7 @@ class Store:
             "WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM samples WHERE benchmark != ?) "
             "AND r.model = ? AND r.status != 'failed'"
         )
-        rows = self._db.execute(query, (benchmark, benchmark, model))
+        rows = self._texts_db.execute(query, (benchmark, benchmark, model))
         return {(sample, run): place for sample, run, place in rows}
 
     def forget_failed(self, benchmark: str, model: str) -> None:
@@ -421,15 +425,16 @@ class Store:
         stats = [path.stat() for path in files if path.exists()]
         return self._db.total_changes, [(stat.st_mtime_ns, stat.st_size) for stat in stats]
 
-    def _pages(self, query: str, parameters: tuple[object, ...], start: int) -> Iterator[tuple[Any, ...]]:
-        """Read in pages keyed by the first column, so that no cursor stays open while the run is written."""
-        after: int = start
-        while True:
-            rows = self._db.execute(query, (*parameters, after, _PAGE)).fetchall()
-            yield from rows
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][0]
+
+def _pages(db: sqlite3.Connection, query: str, parameters: tuple[object, ...], start: int) -> Iterator[tuple[Any, ...]]:
+    """Read in pages keyed by the first column, so that no cursor stays open while the run is written."""
+    after: int = start
+    while True:
+        rows = db.execute(query, (*parameters, after, _PAGE)).fetchall()
+        yield from rows
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1][0]
 
 
 @functools.cache

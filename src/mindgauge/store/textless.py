@@ -19,10 +19,10 @@ from mindgauge.records.files import private
 from mindgauge.records.records import REASONING
 from mindgauge.records.regex import regex
 from mindgauge.store.failures import PENDING, one_line
-from mindgauge.store.run import ReplyScope, Store, exchange
+from mindgauge.store.run import Store, exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -61,7 +61,7 @@ class TextlessStore(Store):
             if not existing:
                 private.remove(waiting)
             raise
-        self._texts = texts
+        self._texts, self._texts_db = texts, texts._db  # noqa: SLF001 - one class
         self._catch_up()
 
     def __exit__(self, *stopped: object) -> None:
@@ -100,47 +100,7 @@ class TextlessStore(Store):
         self._texts.update_samples(benchmark, samples)
         super().update_samples(benchmark, map(without_text, samples))
 
-    def count_samples(self, benchmark: str) -> int:
-        """Return how many samples a benchmark has at hand."""
-        return self._texts.count_samples(benchmark)
-
-    def sample_ids(self, benchmark: str) -> list[str]:
-        """Return the ids of a benchmark's samples, in order."""
-        return self._texts.sample_ids(benchmark)
-
-    def sample(self, benchmark: str, ident: str) -> Sample:
-        """Return one sample.
-
-        Raises:
-            KeyError: there is none with this id.
-        """
-        return self._texts.sample(benchmark, ident)
-
-    def samples(self, benchmark: str) -> Iterator[Sample]:
-        """Stream a benchmark's samples in order."""
-        return self._texts.samples(benchmark)
-
     # -- replies ----------------------------------------------------------------------------------------------------
-
-    def replies(self, benchmark: str) -> Iterator[Reply]:
-        """Stream the replies whose texts are at hand, in the order they were written."""
-        return self._texts.replies(benchmark)
-
-    def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
-        """Return each sample's replies whose texts are at hand: the id of each, and where it stands, for `reply_at`."""
-        return self._texts.replies_by_sample(benchmark, scope)
-
-    def reply_at(self, place: int) -> Reply:
-        """Return the reply that stands there."""
-        return self._texts.reply_at(place)
-
-    def count_replies(self, benchmark: str) -> int:
-        """Return how many replies a benchmark has at hand."""
-        return self._texts.count_replies(benchmark)
-
-    def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
-        """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
-        return self._texts.replied_elsewhere(benchmark, model)
 
     def forget_failed(self, benchmark: str, model: str) -> None:
         """Drop replies that never came, and what was said of them, so that they are asked for again."""

@@ -21,6 +21,7 @@ from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.stats import planning
 from mindgauge.stats.left_out import LEVEL
+from mindgauge.stats.planning import Assumptions
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -43,28 +44,6 @@ PEOPLE = (1, 2, 3, 5)
 JURIES, ASKED = (3, 7), (3, 10)
 """Judges, and times that one is asked, which are tried where one judge asked once will not do."""
 SECOND_PERSON = "a second person"
-
-
-class Assumptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is assumed before there are ratings.
-
-    `unsafe`: the share of unsafe replies. `agreement`: one judge's with one person, ICC(A,1), of classes alpha; `ceiling`:
-    the same of two people, as `agreement` if not given. `repeat`: a judge's agreement with itself. `people` rate each
-    reply, `judges` and `repeats` are averaged. `replies` a conversation, whose levels have the correlation `alike`.
-    `levels` of the scale, or `classes` without an order.
-    """
-
-    unsafe: float = 0.1
-    agreement: float = 0.8
-    ceiling: float | None = None
-    repeat: float = 0.95
-    people: int = 3
-    judges: int = 1
-    repeats: int = 1
-    replies: int = 1
-    alike: float = 0.2
-    levels: int = 5
-    classes: int = 0
 
 
 def assumptions(given: Mapping[str, float]) -> Assumptions:
@@ -284,12 +263,12 @@ def _student(chance: float, number: Floats) -> Floats:
 
 
 def before(
-    given: Assumptions, rule: ReliabilityRule, verdicts: Sequence[str], power: float, criterion: str = ""
+    assumed: Assumptions, rule: ReliabilityRule, verdicts: Sequence[str], power: float, criterion: str = ""
 ) -> list[PlanRow]:
     """Plan from assumptions.
 
     Args:
-        given: what is assumed.
+        assumed: before there are ratings.
         rule: of the verdicts.
         verdicts: which are wanted.
         power: with which.
@@ -298,27 +277,23 @@ def before(
     Raises:
         UsageError: the assumptions contradict each other.
     """
-    ceiling = given.agreement if given.ceiling is None else given.ceiling
     try:
-        world = planning.World(planning.Assumed(
-            given.unsafe, given.agreement, ceiling, given.repeat, given.people, given.judges, given.repeats,
-            given.replies, given.alike, given.classes or given.levels, not given.classes,
-        ))  # fmt: skip
+        world = planning.World(assumed)
     except ValueError as error:
         raise UsageError(f"--assume: {error}") from error
-    start = max(rule.data.clusters, math.ceil(rule.data.subjects / given.replies))
-    own = _made_up(world, given, start)
+    start = max(rule.data.clusters, math.ceil(rule.data.subjects / assumed.replies))
+    own = _made_up(world, start)
     needed = own.needed(rule, verdicts, power)
     reachable = [verdict for verdict in verdicts if needed[verdict].number is not None]
     others = {
-        people: needed if people == given.people else _made_up(world, given, start, people=people).needed(rule, reachable, power)
-        for people in sorted({*PEOPLE, given.people})
+        people: needed if people == assumed.people else _made_up(world, start, people=people).needed(rule, reachable, power)
+        for people in sorted({*PEOPLE, assumed.people})
     }  # fmt: skip
     short = [
         verdict for verdict in verdicts if needed[verdict].number is None and needed[verdict].weakest != SECOND_PERSON
     ]
     juries, repeats = (
-        [(n, _made_up(world, given, start, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
+        [(n, _made_up(world, start, **{name: n}).needed(rule, short, power)) for n in (tries if short else ())]
         for name, tries in (("judges", JURIES), ("repeats", ASKED))
     )
     judge_shares, people_share = _shares(own.tally)
@@ -332,23 +307,23 @@ def before(
         )
         rows.append(PlanRow(
             criterion=criterion, judge="", verdict=verdict, wanted=power,
-            replies=None if number is None else number * given.replies, conversations=number,
-            unsafe=None if number is None else round(number * given.replies * given.unsafe), rated=0, people=given.people,
-            judges=given.judges, repeats=given.repeats, power=None if number is None else reached, weakest=weakest,
-            with_people={people: None if n is None else n * given.replies for people, n in with_people.items()},
+            replies=None if number is None else number * assumed.replies, conversations=number,
+            unsafe=None if number is None else round(number * assumed.replies * assumed.unsafe), rated=0, people=assumed.people,
+            judges=assumed.judges, repeats=assumed.repeats, power=None if number is None else reached, weakest=weakest,
+            with_people={people: None if n is None else n * assumed.replies for people, n in with_people.items()},
             jury=jury, asked=asked, judge_shares=judge_shares, people_share=people_share,
             reason="" if number is not None else _never(
-                weakest, reached, f"agreement {decimal(given.agreement)} and people who agree to {decimal(ceiling)}",
-                None if given.people < 2 else ceiling, people_share, rule,
+                weakest, reached, f"agreement {decimal(assumed.agreement)} and people who agree to {decimal(assumed.of_people)}",
+                None if assumed.people < 2 else assumed.of_people, people_share, rule,
             ),
         ))  # fmt: skip
     return rows
 
 
-def _made_up(world: planning.World, given: Assumptions, start: int, **other: int) -> PlannedStudies:
-    """Return studies from a number of conversations on, some of what is assumed being other than given."""
+def _made_up(world: planning.World, start: int, **other: int) -> PlannedStudies:
+    """Return studies from a number of conversations on, some of what is assumed being other than that."""
     population = world.but(**other).population()
-    return PlannedStudies(population, planning.drawn(population, start), (given.classes or given.levels) - 1)
+    return PlannedStudies(population, planning.drawn(population, start), world.assumed.values - 1)
 
 
 def _shares(tally: planning.StudySums) -> tuple[float | None, float | None]:

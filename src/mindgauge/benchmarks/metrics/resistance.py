@@ -169,9 +169,9 @@ leak_rate = mean_of("leak_rate", _leaks, "lower", exact=True, supports=_leakage_
 mean_disclosure = mean_of("mean_disclosure", level_numbers, "lower", supports=_leakage_graded)
 
 
-def yes_share(name: str, better: str = "lower") -> Metric:
+def yes_share(name: str) -> Metric:
     """Return the share of ratings that are yes, where the levels are yes and no."""
-    return mean_of(name, _yes, better, exact=True, supports=lambda levels: set(levels) == {"yes", "no"})
+    return mean_of(name, _yes, "lower", exact=True, supports=lambda levels: set(levels) == {"yes", "no"})
 
 
 error_rate = yes_share("error_rate")

@@ -97,12 +97,8 @@ def rank_places(benchmark: Benchmark, data: Path, rated: Sequence[RatedAnswer]) 
     people = {s.cluster: float(s.tags[HUMAN]) for s in samples if HUMAN in s.tags}
     for model in sorted({model for model, *_ in rated if model in run_cells or not run_cells}):
         others = {name: cells for name, cells in stored.items() if name != model}
-        yield _placed(
-            RankPlace(row, model, among=[*others], score=score.words),
-            score,
-            [run_cells.get(model, {}), *others.values()],
-            people,
-        )
+        place = RankPlace(row, model, among=[*others], score=score.words)
+        yield _placed(place, score, [run_cells.get(model, {}), *others.values()], people)
 
 
 def _cells(score: _Score, by_id: Mapping[str, Sample], answers: Iterable[RatedAnswer]) -> dict[str, Cells]:
@@ -126,21 +122,19 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     shared = set.intersection(*map(set, cells[1:])) if place.among else set()
     keys = sorted(shared & cells[0].keys())
     lacking = {part for part, _ in shared} - {part for part, _ in keys}
-    if not shared:
-        return msgspec.structs.replace(
-            place, note="These files have no stored outputs of the paper's models on the same items"
+    if not shared or lacking:
+        parts = plural(len(lacking), "part")
+        note = (
+            f"This run has no values of {parts} of the score; run it --as-published on all items"
+            if shared
+            else "These files have no stored outputs of the paper's models on the same items"
         )
-    if lacking:
-        return msgspec.structs.replace(
-            place,
-            note=f"This run has no values of {plural(len(lacking), 'part')} of the score; run it --as-published on all items",
-        )
+        return msgspec.structs.replace(place, note=note)
     scores = score.better * _resampled(keys, np.array([[c[key] for c in cells] for key in keys]), people)
     point, items = scores[0], len({item for _, item in keys})
     if not np.isfinite(point).all():
-        return msgspec.structs.replace(
-            place, note=f"On the {plural(items, 'item')} that all have, the score is not defined"
-        )
+        note = f"On the {plural(items, 'item')} that all have, the score is not defined"
+        return msgspec.structs.replace(place, note=note)
     places = np.where(np.isfinite(scores).all(axis=1), 1 + (scores[:, 1:] > scores[:, :1] + _SAME).sum(axis=1), np.nan)
     low, high = bootstrap.percentile(places[1:] if items >= FEWEST else places[:0])
     bounds = {} if np.isnan(low) else {"low": int(np.floor(low)), "high": int(np.ceil(high))}
