@@ -52,7 +52,7 @@ class PairedScores(NamedTuple):
     """Samples that one system alone answered."""
     by_sample: tuple[Floats, Floats, Floats] | None = None
     """`value`, `lowest` and `highest` of single samples, each (S, N); None where all present have values of the same ones."""
-    row: Codes = np.zeros(0, dtype=np.intp)  # noqa: RUF012
+    row: Codes = np.zeros(0, dtype=np.intp)
     """The row of each of these samples, shape (N,)."""
 
     def of(self, systems: Codes) -> PairedScores:

@@ -103,10 +103,12 @@ def _part(
 ) -> str:  # fmt: skip
     """Draw the part for what stays together: of those with room for it, by what each lacks of its label and source."""
     of_source = [kind for kind in sizes if kind[:2] == ("both", label[1])]
-    wholes = [(_ALL, label), *((("source", kind[2]), kind) for kind in of_source)]
+    sources = ((("source", kind[2]), kind) for kind in of_source)
     candidates = [*shares]
-    for kind, within in [(label, label), *((kind, kind) for kind in of_source), *wholes]:
-        others = sum(lacking[kind].values()) - sum(lacking[within].values())  # later labels give a part its share of them
+    for kind, within in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
+        others = sum(lacking[kind].values()) - sum(
+            lacking[within].values()
+        )  # later labels give a part its share of them
         lack = {part: lacking[kind][part] - shares[part] * others for part in candidates}
         roomy = [part for part in candidates if lack[part] > sizes[within] - NEGLIGIBLE]
         candidates = roomy or [part for part in candidates if lack[part] > NEGLIGIBLE] or candidates
