@@ -50,8 +50,8 @@ class PairedScores(NamedTuple):
     """The least and the most that any score can be; None where there is but one."""
     left_out: int
     """Samples that one system alone answered."""
-    by_sample: tuple[Floats, Floats, Floats] | None = None
-    """`value`, `lowest` and `highest` of single samples, each (S, N); None where all present have values of the same ones."""
+    by_sample: Floats | None = None
+    """`value`, `lowest` and `highest` of single samples, shape (3, S, N); None where all present have values of the same ones."""
     row: Codes = np.zeros(0, dtype=np.intp)
     """The row of each of these samples, shape (N,)."""
 
@@ -61,7 +61,7 @@ class PairedScores(NamedTuple):
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return PairedScores(
             value, lowest, highest, present, self.conversation, self.samples, replies, missing, self.missing_as, self.pooled[systems],
-            self.ends, self.left_out, self.by_sample and tuple(scores[systems] for scores in self.by_sample), self.row,
+            self.ends, self.left_out, None if self.by_sample is None else self.by_sample[:, systems], self.row,
         )  # fmt: skip
 
     def gaps(self, first: int, second: int) -> tuple[Floats, Floats, Floats, int]:
@@ -70,10 +70,8 @@ class PairedScores(NamedTuple):
         The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
         that both answered; NaN where there are none.
         """
-        if self.by_sample is None:
-            value, lowest, highest = (self.value.T, self.lowest.T, self.highest.T)
-        else:
-            value, lowest, highest = self.by_sample
+        whole = (self.value.T, self.lowest.T, self.highest.T)
+        value, lowest, highest = whole if self.by_sample is None else self.by_sample
         gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
         valued = np.isfinite(gaps[0])
         if self.by_sample is None:
@@ -107,9 +105,11 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     shared = (total > 0).sum(axis=0) > 1
     pooled = ratio(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
     used, row = np.unique(conversation[shared], return_inverse=True)
-    by_sample = tuple(
-        ratio(summed(np.nan_to_num(values)), counts)[:, shared]
-        for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
+    by_sample = np.stack(
+        [
+            ratio(summed(np.nan_to_num(values)), counts)[:, shared]
+            for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
+        ]
     )
     value, low, high = (_by_conversation(means, row, len(used)) for means in by_sample)
     same = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
