@@ -71,7 +71,8 @@ class SystemDifference(msgspec.Struct, frozen=True):
 
     That are `n` samples of `clusters` conversations, each of which counts once; a conversation's difference is the mean over
     the samples of which both have a value. Where a share differs in only a few of
-    them, resamples know too little and the interval is made of exact bounds, which are wide. `p` is of the sign-flip test, `adjusted` by Holm for all pairs of the measure. `told_apart`: the interval leaves out 0
+    them, resamples know too little and the interval is made of exact bounds, which are wide. With few
+    conversations interval and p may disagree, and only both together tell two apart. `p` is of the sign-flip test, `adjusted` by Holm for all pairs of the measure. `told_apart`: the interval leaves out 0
     and `adjusted` is at most .05; None where neither can be computed. `better` names the better one of two that can be
     told apart. `worst` and `best` are the difference if all missing ratings were as bad, or as good, for the first
     as they can be; as the samples with values differ, where that is further out.
