@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as npst
 
 import mindgauge
 from mindgauge.analysis.compare import compare
-from mindgauge.analysis.pairing import pair
+from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.benchmarks.metrics import RatingTable, accuracy, mean_level
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import UsageError
@@ -98,7 +98,12 @@ def test_a_missing_score_is_nowhere_a_number_and_has_bounds() -> None:
         [(0, 0, 0, -1), (1, 0, 0, 2), (0, 1, 0, 4), (1, 1, 0, 2), (0, 2, 1, 0), (1, 2, 1, 0)]
     )
     scores = pair(mean_level, table, np.array(system), np.array(sample))
-    close(scores.value, [[np.nan, 3], [1, 1]])
+    close(scores.value, [[5, 3], [1, 1]])
+    gaps, lowest, highest, n = scores.gaps(0, 1)
+    close(gaps, [5 - 3, 0])
+    close(lowest, [0, 0])
+    close(highest, [2, 0])
+    assert n == 2, "of three samples that both answered, one has no value"
     close(scores.lowest, [[(1 + 5) / 2, 3], [1, 1]])
     close(scores.highest, [[5, 3], [1, 1]])
     assert scores.missing.tolist() == [1, 0]
@@ -125,7 +130,37 @@ def test_pairing_keeps_its_promises_whatever_is_missing(codes: np.ndarray, asked
         assert not (valued & ~about.present).any()
         assert (about.lowest[valued] <= about.value[valued] + 1e-12).all()
         assert (about.value[valued] <= about.highest[valued] + 1e-12).all()
-        assert about.replies.sum() == (about.present * about.samples[:, None]).sum()
+        assert (about.replies <= (about.present * about.samples[:, None]).sum(axis=0)).all()
+        if len(about.value) < 1:
+            continue
+        standings, differences = contrasts(metric, ["a", "b", "c"], about, resamples=50)
+        numbers = {"a": 0, "b": 1, "c": 2}
+        assert {s.system for s in standings} == {name for name, i in numbers.items() if about.present[:, i].any()}
+        for gap in differences:
+            both = asked[numbers[gap.first]] & asked[numbers[gap.second]]
+            read = both & (codes[[numbers[gap.first], numbers[gap.second]]] >= 0).all(axis=0)
+            assert gap.n == (both if metric is accuracy else read).sum(), "each two are paired on what both have"
+            if gap.value is not None:
+                assert gap.worst is not None
+                assert gap.best is not None
+                assert gap.worst - 1e-12 <= gap.value <= gap.best + 1e-12
+
+
+def test_one_missing_verdict_leaves_the_rest_of_its_conversation_in() -> None:
+    """Five of 120 verdicts are missing, all in conversations in which the second system does badly."""
+    rows = []
+    for sample in range(120):
+        conversation = sample // 10
+        bad = 0 if conversation < 6 else 2
+        rows += [(0, sample, conversation, 2), (1, sample, conversation, -1 if sample % 10 == 0 and conversation < 5 else bad)]  # fmt: skip
+    table, system, sample_of = columns(rows)
+    scores = pair(mean_level, table, np.array(system), np.array(sample_of))
+    (_, second), (gap,) = contrasts(mean_level, ["good", "poor"], scores)
+    assert (gap.value, gap.n, gap.clusters) == (1, 115, 12)
+    assert (second.n, second.missing, second.clusters) == (120, 5, 12)
+    assert gap.worst is not None
+    assert gap.best is not None
+    assert gap.worst < 1 <= gap.best
 
 
 # -- closed questions -------------------------------------------------------------------------------------------------

@@ -590,10 +590,45 @@ def test_forms_are_compared_item_by_item(forms_run: Path) -> None:
     assert (same["value"], same["told_apart"], same["clusters"], same["n"]) == (0, False, 12, 24), "12 authors"
     assert told["told_apart"]
     assert abs(told["value"]) == 2
-    assert (told["clusters"], told["n"]) == (10, 20), "a missing verdict leaves its author out of the mean"
+    assert (told["clusters"], told["n"]) == (12, 22), "a missing verdict leaves its own item out, and no other"
     assert abs(told["worst"]) < 2, "and what it could change is said"
+    assert min(told["worst"], told["best"]) <= told["value"] <= max(told["worst"], told["best"])
     assert told["adjusted"] >= told["p"]
     assert len(measure["differences"]) == 3, "and no form of one model with another's"
+
+
+def test_two_forms_are_paired_on_all_that_both_have(tmp_path: Path) -> None:
+    """Each of 12 authors has two items. The second has no story, and its utterance alone is answered badly."""
+    forms = [
+        (f"{author}-{item}", form, f"p{author}")
+        for author in range(12)
+        for item, had in enumerate((("utterance", "dialogue", "story"), ("utterance", "dialogue")))
+        for form in had
+    ]
+    rows = [(f"{base}-{form}", f"Night {n}, {form}.", author, base, form) for n, (base, form, author) in enumerate(forms)]  # fmt: skip
+    pl.DataFrame(rows, ["id", "user", "cluster", "tag.base", "tag.variant"], orient="row").write_csv(tmp_path / "forms.csv")  # fmt: skip
+    (tmp_path / "calm.toml").write_text(CALM, encoding="utf-8")
+
+    def answer(body: dict[str, Any], _: int) -> web.Response:
+        asked = words(body)
+        if said := re.search(r"heard night (\d+)", asked):
+            base, form, _author = forms[int(said[1])]
+            bad = base.endswith("-1") and form == "utterance"
+            return says(json.dumps({"quotes": [], "rationale": "r", "warmth": 1 if bad else 3}))
+        night = re.search(r"Night (\d+),", asked)
+        assert night
+        return says(f"I heard night {night[1]}.")
+
+    with Stub(answer) as server:
+        mindgauge.run(rubric=tmp_path / "calm.toml", data=tmp_path / "forms.csv", model=server.model, judge=server.judge, qualify=False, out=tmp_path / "run")  # fmt: skip
+    found = mindgauge.compare(tmp_path / "run", by="variant")
+    measure = next(m for m in found.measures if m.name == "mean level" and m.slice == "all")
+    pairs = {frozenset(label.rpartition(", ")[2] for label in (d.first, d.second)): d for d in measure.differences}
+    told = pairs[frozenset({"utterance", "dialogue"})]
+    assert (told.value, told.n, told.clusters, told.told_apart) == (1, 24, 12, True)
+    assert {d.n for forms, d in pairs.items() if "story" in forms} == {12}
+    assert measure.left_out == 0
+    assert any("two are compared on what both have" in note for note in found.notes)
 
 
 def test_the_terminal_shows_the_paired_differences_first(forms_run: Path) -> None:

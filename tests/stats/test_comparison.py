@@ -94,6 +94,22 @@ def test_scipy_gives_the_same_interval_of_a_difference() -> None:
     assert bounds(found) == pytest.approx((theirs.low, theirs.high), abs=0.03)
 
 
+@pytest.mark.parametrize("n", [5, 8, 12])
+def test_with_few_conversations_the_interval_covers_and_mostly_agrees_with_p(n: int) -> None:
+    generator, held, against, studies = np.random.default_rng(7), 0, 0, 200
+    for _ in range(studies):
+        levels = generator.choice([-2.0, -1, 0, 1, 2], n, p=[0.02, 0.08, 0.5, 0.25, 0.15])
+        for gap, true in ((levels, 0.43), (generator.normal(0.5, 1, n), 0.5)):
+            (found,) = compare(np.stack([gap, np.zeros(n)], axis=1), resamples=500, ends=(-9, 9)).differences
+            assert found.difference.low is not None
+            assert found.difference.high is not None
+            assert found.p is not None
+            held += found.difference.low <= true <= found.difference.high
+            against += true == 0.5 and (found.p <= 0.05) == (found.difference.low <= 0 <= found.difference.high)
+    assert held >= 0.93 * 2 * studies
+    assert against <= (0.15 if n == 5 else 0.05) * studies, "five conversations have no p below 1/16"
+
+
 def test_p_values_are_adjusted_for_all_pairs() -> None:
     found = compare(graded(5, 80, step=0.2), resamples=500)
     p = p_values(found)

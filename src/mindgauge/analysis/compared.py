@@ -46,7 +46,7 @@ class Cost(msgspec.Struct, frozen=True):
 class SystemStanding(msgspec.Struct, frozen=True):
     """Where a system stands on one measure, on the samples that are compared; 1 is best, ties share their ranks' mean.
 
-    `value` is the mean over conversations, each counting once; a share has exact bounds on them. `rank_low` and `rank_high` bound the ranks of all systems
+    `value` is the mean over conversations, each counting once, on the samples that another system answered too; a share has exact bounds on them. `rank_low` and `rank_high` bound the ranks of all systems
     at once with 95 % confidence; `best` is the share of resamples in which it was first. Of `n` replies or answers in
     `clusters` conversations, `missing` have no value. `pooled` is the value as `score` has it: over all ratings of the
     system, each counting once, also of samples that others did not answer.
@@ -69,11 +69,13 @@ class SystemStanding(msgspec.Struct, frozen=True):
 class SystemDifference(msgspec.Struct, frozen=True):
     """By how much the first system's value exceeds the second's, on what both answered.
 
-    That are `n` samples of `clusters` conversations, each of which counts once. Where a share differs in only a few of
-    them, resamples know too little and the interval is made of exact bounds, which are wide. `p` is of the sign-flip test, `adjusted` by Holm for all pairs of the measure. `told_apart`: the interval leaves out 0
+    That are `n` samples of `clusters` conversations, each of which counts once; a conversation's difference is the mean over
+    the samples of which both have a value. Where a share differs in only a few of
+    them, resamples know too little and the interval is made of exact bounds, which are wide. With few
+    conversations interval and p may disagree, and only both together tell two apart. `p` is of the sign-flip test, `adjusted` by Holm for all pairs of the measure. `told_apart`: the interval leaves out 0
     and `adjusted` is at most .05; None where neither can be computed. `better` names the better one of two that can be
     told apart. `worst` and `best` are the difference if all missing ratings were as bad, or as good, for the first
-    as they can be.
+    as they can be; as the samples with values differ, where that is further out.
     """
 
     first: str
@@ -96,7 +98,7 @@ class Measure(msgspec.Struct, frozen=True):
 
     `unit` is `share` or `level`. `direction` says which values are better: `higher`, `lower`, or empty where neither is, and there are no ranks.
     `rate_replies` and `rank_systems` are what the rater's reliability card allows, empty where it has none. `left_out`
-    samples were not answered by all systems that answered others of their conversation, or only by one.
+    samples were answered by one system alone.
     """
 
     benchmark: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -25,8 +26,8 @@ class PairedScores(NamedTuple):
     """Mean scores of S systems in C conversations, shape (C, S).
 
     `value` is NaN where a value is missing; `lowest` and `highest` take missing ratings for worth the least, or the most,
-    that they can be. A system's score of a conversation is the mean over its samples, a sample's the mean over its repeats. All systems
-    that are `present` in a conversation, at least two, answered the same `samples` of it.
+    that they can be. A system's score of a conversation is the mean over its samples that another system answered too, a
+    sample's the mean over its repeats. Each two systems are compared on the samples of which both have a value (`gaps`).
     """
 
     value: Floats
@@ -36,7 +37,7 @@ class PairedScores(NamedTuple):
     conversation: Codes
     """Which conversation each row is, as the table numbers them, shape (C,)."""
     samples: Codes
-    """How many samples each conversation holds, shape (C,)."""
+    """How many samples with answers of two systems or more each conversation holds, shape (C,)."""
     replies: Codes
     """How many replies, answers or dialogues of each system went in, shape (S,): several verdicts on one are one."""
     missing: Codes
@@ -48,7 +49,11 @@ class PairedScores(NamedTuple):
     ends: Ends | None
     """The least and the most that any score can be; None where there is but one."""
     left_out: int
-    """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
+    """Samples that one system alone answered."""
+    by_sample: Floats | None = None
+    """`value`, `lowest` and `highest` of single samples, shape (3, S, N); None where all present have values of the same ones."""
+    row: Codes = np.zeros(0, dtype=np.intp)
+    """The row of each of these samples, shape (N,)."""
 
     def of(self, systems: Codes) -> PairedScores:
         """Return the scores of some systems, in that order."""
@@ -56,12 +61,27 @@ class PairedScores(NamedTuple):
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return PairedScores(
             value, lowest, highest, present, self.conversation, self.samples, replies, missing, self.missing_as, self.pooled[systems],
-            self.ends, self.left_out,
+            self.ends, self.left_out, None if self.by_sample is None else self.by_sample[:, systems], self.row,
         )  # fmt: skip
+
+    def gaps(self, first: int, second: int) -> tuple[Floats, Floats, Floats, int]:
+        """Return the first system's score less the second's, the least and the most it can be, each (C,), and of how many samples.
+
+        The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
+        that both answered; NaN where there are none.
+        """
+        whole = (self.value.T, self.lowest.T, self.highest.T)
+        value, lowest, highest = whole if self.by_sample is None else self.by_sample
+        gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
+        valued = np.isfinite(gaps[0])
+        if self.by_sample is None:
+            return gaps[0], gaps[1], gaps[2], int(self.samples[valued].sum())
+        means = [_by_conversation(gap[None], self.row, len(self.samples))[:, 0] for gap in gaps]
+        return means[0], means[1], means[2], int(valued.sum())
 
 
 def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> PairedScores:
-    """Score each system on the samples that it shares with others.
+    """Score each system on the samples that it shares with another.
 
     Args:
         metric: one that says what each rating is worth.
@@ -82,21 +102,23 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     item_scores = metric.worth(table)
     lowest, highest = bounds(metric, table)
     total, valued = summed(), summed(np.isfinite(item_scores).astype(float))
-    shared = _shared(total > 0, conversation)
+    shared = (total > 0).sum(axis=0) > 1
     pooled = ratio(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
-    means = [
-        _by_conversation(ratio(summed(np.nan_to_num(values)), counts), shared, conversation)
-        for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
-    ]
-    sizes = np.bincount(conversation[shared], minlength=int(conversation.max()) + 1)
-    used = sizes > 0
-    value, low, high = (mean[used] for mean in means)
+    used, row = np.unique(conversation[shared], return_inverse=True)
+    by_sample = np.stack(
+        [
+            ratio(summed(np.nan_to_num(values)), counts)[:, shared]
+            for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
+        ]
+    )
+    value, low, high = (_by_conversation(means, row, len(used)) for means in by_sample)
+    same = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
     missing = summed(items.missing.astype(float))
     return PairedScores(
-        value, low, high, np.isfinite(low), np.flatnonzero(used), sizes[used],
+        value, low, high, np.isfinite(low), used, np.bincount(row, minlength=len(used)),
         _different(systems, system, table.replies[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
-        int(((total > 0).any(axis=0) & ~shared).sum()),
+        int(((total > 0).any(axis=0) & ~shared).sum()), None if same else by_sample, row,
     )  # fmt: skip
 
 
@@ -125,21 +147,13 @@ def bounds(metric: Metric, table: RatingTable) -> tuple[Floats, Floats]:
     return np.fmin.reduce(fills), np.fmax.reduce(fills)
 
 
-def _shared(present: Mask, conversation: Codes) -> Mask:
-    """Return the samples that all systems present in their conversation have, if these are several; shape (N,)."""
-    occurs = np.zeros((len(present), int(conversation.max()) + 1), dtype=bool)
-    for own, mask in zip(occurs, present, strict=True):
-        own[conversation[mask]] = True
-    others = occurs.sum(axis=0)[conversation]
-    return np.asarray((others > 1) & (present.sum(axis=0) == others))
-
-
-def _by_conversation(means: Floats, shared: Mask, conversation: Codes) -> Floats:
-    """Average a system's samples within each conversation, shape (C, S); NaN where one of them has no value."""
-    conversations = int(conversation.max()) + 1
-    counts = np.bincount(conversation[shared], minlength=conversations).astype(np.float64)
-    sums = [np.bincount(conversation[shared], mean[shared], conversations) for mean in means]
-    return ratio(np.stack(sums, axis=1), np.repeat(counts[:, None], len(means), axis=1))
+def _by_conversation(means: Floats, row: Codes, rows: int) -> Floats:
+    """Average each row of `means` (S, N) over the samples of a conversation that have a value, shape (C, S)."""
+    counts, sums = (
+        np.stack([np.bincount(row, weights, rows) for weights in parts], axis=1)
+        for parts in (np.isfinite(means), np.nan_to_num(means))
+    )
+    return ratio(sums, counts)
 
 
 ALPHA = 0.05
@@ -164,7 +178,8 @@ def contrasts(
     order = present[_best_first(scores.value[:, present], better)]
     scores, names = scores.of(order), [systems[i] for i in order]
     draws = max(resamples, FLIPS_PER_PAIR * len(names) * (len(names) - 1) // 2)
-    result = comparison.compare(scores.value, better=better, resamples=draws, seed=seed, ends=scores.ends)
+    gaps = None if scores.by_sample is None else np.stack([scores.gaps(*pair)[0] for pair in combinations(range(len(names)), 2)], axis=1)  # fmt: skip
+    result = comparison.compare(scores.value, better=better, resamples=draws, seed=seed, ends=scores.ends, gaps=gaps)
     standings = [_standing(metric, names, scores, place, item) for place, item in enumerate(result.standings)]
     return standings, [_difference(metric, names, scores, item) for item in result.differences]
 
@@ -208,23 +223,23 @@ def _difference(
     metric: Metric, names: list[str], scores: PairedScores, difference: comparison.MeanDifference
 ) -> SystemDifference:
     first, second = difference.first, difference.second
-    gaps = scores.value[:, first] - scores.value[:, second]
-    valued = np.isfinite(gaps)
+    gaps, least, most, n = scores.gaps(first, second)
     value, low, high, _ = (
-        difference_of_shares(gaps[valued], difference.difference) if metric.exact else difference.difference
+        difference_of_shares(gaps[np.isfinite(gaps)], difference.difference) if metric.exact else difference.difference
     )
     told_apart, better = None, ""
     if value is not None and low is not None and high is not None and difference.adjusted is not None:
         told_apart = not low <= 0 <= high and difference.adjusted <= ALPHA
         if told_apart and metric.better:
             better = names[first if (value > 0) == (metric.better == "higher") else second]
-    both = scores.present[:, first] & scores.present[:, second]
-    lowest = _mean(scores.lowest[both, first] - scores.highest[both, second])
-    highest = _mean(scores.highest[both, first] - scores.lowest[both, second])
+    # The mean over what has values may be none that all could have: the bounds hold it as well.
+    lowest, highest = (_mean(bound[np.isfinite(bound)]) for bound in (least, most))
+    if value is not None and lowest is not None and highest is not None:
+        lowest, highest = min(lowest, value), max(highest, value)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     return SystemDifference(
         names[first], names[second], value, low, high, difference.p, difference.adjusted, told_apart, better,
-        int(scores.samples[valued].sum()), difference.n, worst, best,
+        n, difference.n, worst, best,
     )  # fmt: skip
 
 

@@ -234,7 +234,7 @@ class RankedSystems(NamedTuple):
             yield "Of the others, each two can be told apart."
         yield from self._constant()
         if self.measure.left_out:
-            yield f"{plural(self.measure.left_out, 'sample')} without an answer of all are left out."
+            yield f"{plural(self.measure.left_out, 'sample')} answered by only one of them are left out."
 
     def _constant(self) -> Iterator[str]:
         """Name who was not shown to beat an answer that reads nothing; on other measures than accuracy that may be easy."""

@@ -204,6 +204,24 @@ def test_groups_of_several_labels_leave_the_rarest_its_share(groups: list[list[s
     assert result.group_by("group").agg(pl.col("split").n_unique())["split"].max() == 1
 
 
+def test_every_group_can_come_into_every_part_it_fits_into() -> None:
+    sizes = [1] * 20 + [2] * 10 + [5] * 6 + [10] * 3  # the share of dev and of test is 12
+    names: list[str | None] = [f"g{number}" for number, size in enumerate(sizes) for _ in range(size)]
+    names += ["whole"] * 20
+    rows = frame(*(f"text {n}" for n in range(len(names))), label=["usual"] * len(names), source=["forum"] * len(names), group=names)  # fmt: skip
+    parts = {"train": 0.8, "dev": 0.1, "test": 0.1}
+    came: Counter[tuple[str, str]] = Counter()
+    for seed in range(200):
+        result = parted(rows, parts, seed)
+        came.update(dict.fromkeys(result.select("group", "split").iter_rows(), 1))
+        assert furthest(result, parts) < 1
+    assert all(came[f"g{number}", part] for number in range(len(sizes)) for part in parts)
+    assert came["whole", "train"] == 200, "20 items fit into no other part"
+    for size in set(sizes):
+        tested = [came[f"g{number}", "test"] / 200 for number, own in enumerate(sizes) if own == size]
+        assert 0.06 < sum(tested) / len(tested) < 0.16, "groups of each size are as likely to be tested"
+
+
 def test_items_of_one_passage_stay_in_one_part() -> None:
     shared = "Since my brother moved out I sit in the kitchen every night and count the cars outside until it is light."
     texts = [f"{shared}\nThis is ending number {n}." for n in range(4)] + [

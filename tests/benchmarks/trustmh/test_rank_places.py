@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.benchmarks.released import RankPlace
+from mindgauge.benchmarks.trustmh import rank_places
 from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
 from mindgauge.store import Store
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from mindgauge.analysis.published_row import NewRow
-    from mindgauge.benchmarks.released import RankPlace
     from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
     from mindgauge.commands.reproduce import Reproduction
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 LABEL = {"ask.en.md": "{dialogue}\nAnswer: ", "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false'}
 """The authors' form of asking for a number."""
 LETTERS = made.RIGHT * 3
+SCORE = rank_places._SCORES["trustmh/privacy_leakage"]._replace(better=1)
 
 
 def repeating(answers: Answers) -> Callable[[dict[str, Any], int], web.Response]:
@@ -121,16 +125,14 @@ def test_the_place_has_an_interval_and_the_published_ranks_next_to_it(tmp_path: 
     assert (place.row, place.model, place.place, place.n) == ("Ethics: Ethical Reasoning", "new", 2, 12)
     assert place.value == 0.75
     assert sorted(place.among) == ["SoulChat2", "gpt-4o-mini", "gpt-5.1"]
-    assert (place.low, place.high) == (1, 2), (
-        "its right answers are some of gpt-4o-mini's, and hold those of the others"
-    )
+    assert (place.low, place.high) == (1, 3), "of 12 dilemmas, only gpt-5.1 is surely worse, with 2 right answers to 9"
     assert (place.better_rank, place.worse_rank) == (3, 6)
     command = ("reproduce", "trustmh", "--data", data, "--beside", run)
     shown = " ".join(in_process.mindgauge(*command).stdout.split())
-    assert "new, Ethics: Ethical Reasoning: place 2 of 4, 95% interval 1 to 2." in shown
+    assert "new, Ethics: Ethical Reasoning: place 2 of 4, 95% interval 1 to 3." in shown
     assert "in the row of 12 it comes after rank 3 and before rank 6" in shown
     (in_json,) = json.loads(in_process.mindgauge(*command, "--json").stdout)["places"]
-    assert (in_json["place"], in_json["low"], in_json["high"]) == (2, 1, 2)
+    assert (in_json["place"], in_json["low"], in_json["high"]) == (2, 1, 3)
 
 
 def test_models_in_another_order_than_the_published_one_leave_no_place_in_its_row(tmp_path: Path) -> None:
@@ -150,6 +152,42 @@ def test_a_choice_that_cannot_be_read_is_wrong_and_lacks_in_no_place(tmp_path: P
     assert place_of(result, "new").value == 0.75
     assert row_of(result, "new").values["D"] == 0
     assert "3 answers could not be read" in row_of(result, "new").but_for
+
+
+def test_a_run_that_lacks_many_answers_has_no_place(tmp_path: Path) -> None:
+    data = ethics_files(tmp_path / "data")
+    run = ran("ethics", tmp_path, data, ethics_answers(LETTERS, judged=False), limit=11)
+    place = place_of(mindgauge.reproduce("trustmh", data=data, beside=run), "new")
+    assert (place.place, place.low, place.value) == (None, None, None)
+    assert "It lacks 1 of 12 values, more than 5%" in place.told
+
+
+@pytest.mark.parametrize(("missing", "placed"), [(5, True), (6, False)])
+def test_each_part_of_the_score_may_lack_a_twentieth(missing: int, placed: bool) -> None:
+    keys = [(part, str(n)) for part in ("large", "small") for n in range(300 if part == "large" else 100)]
+    stored = {key: float(number % 2) for number, key in enumerate(keys)}
+    own = {key: 1.0 for key in keys if key[0] == "large" or int(key[1]) >= missing}
+    place = rank_places._placed(RankPlace("row", "new", among=["old"]), SCORE, [own, stored], {})
+    assert (place.place is not None) == placed, place.note
+    assert place.note.startswith("It lacks 5 values that all" if placed else "It lacks 6 of 100 values of part “small”")
+
+
+@pytest.mark.parametrize("shares", [(0.735, 0.73, 0.73, 0.73, 0.73, 0.73), (0.725, 0.73, 0.73, 0.73, 0.73, 0.73)])
+def test_the_interval_of_a_place_holds_the_true_one_where_models_are_close(shares: tuple[float, ...]) -> None:
+    generator, items, held, studies = np.random.default_rng(3), 125, 0, 40
+    true = 1 + sum(share > shares[0] for share in shares)
+    for _ in range(studies):
+        hardness = generator.normal(size=items)
+        abilities = 0.6**0.5 * hardness + 0.4**0.5 * generator.normal(size=(len(shares), items))
+        cells = [
+            {("", str(n)): float(value < NormalDist().inv_cdf(share)) for n, value in enumerate(row)}
+            for share, row in zip(shares, abilities, strict=True)
+        ]
+        place = rank_places._placed(RankPlace("row", "new", among=["old"] * 5), SCORE, cells, {})
+        assert place.low is not None
+        assert place.high is not None
+        held += place.low <= true <= place.high
+    assert held >= 0.94 * studies
 
 
 def test_released_models_that_were_loaded_are_placed_among_the_others(tmp_path: Path) -> None:

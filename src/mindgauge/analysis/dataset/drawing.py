@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -63,9 +63,10 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     """Share items among parts: what shares a group of its source, a cluster, a text or a long passage goes to one part.
 
     `together` is the first row of those with which an item stays. Every label is shared in the same way, the rarest first,
-    and within it every source. Of a label, what holds most of it comes first, then the largest, the others in an order
-    drawn by lot. It goes to a part that lacks as much of the label; where none does, to one that lacks any. So no part is
-    off its share of a label by as much as one holds of it, where each holds a single label; the rarest label wherever.
+    and within it every source. Of a label, what holds most of it comes first, then the largest, the others in random order.
+    Its part is drawn among those that still lack as much of the label, with chances in proportion to what they lack; where
+    none does, among those that lack any. So no part is off its share of a label by as much as one holds of it, where each
+    holds a single label; the rarest label wherever.
     """
     roots = components(items.height, chain.from_iterable(_links(items, passages=step.passages)))
     keys = ["label", "source"]
@@ -77,7 +78,7 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
         for kind in (_ALL, ("label", label), ("source", source), ("both", label, source)):
             sizes_of[place][kind] = sizes_of[place].get(kind, 0) + size
             counts[kind] = counts.get(kind, 0) + size * (kind != _ALL)
-    lots = {place: hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest() for place, row in firsts.items()}
+    lots = {place: hashlib.blake2b(f"{seed} {row}".encode()).digest() for place, row in firsts.items()}
     lacking = {kind: {part: share * size for part, share in step.parts.items()} for kind, size in counts.items()}
     parts: dict[int, str] = {}
     rarest = {
@@ -88,7 +89,7 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
         sizes_of,
         key=lambda place: (rarest[place][:2], -sizes_of[place][rarest[place][2]], -sizes_of[place][_ALL], lots[place]),
     ):
-        parts[place] = _part(sizes_of[place], lacking, rarest[place][2], step.parts)
+        parts[place] = _part(sizes_of[place], lacking, rarest[place][2], step.parts, lots[place])
         for kind, size in sizes_of[place].items():
             lacking[kind][parts[place]] -= size
     named = pl.Series("split", [parts[root] for root in roots.tolist()], pl.String)
@@ -97,16 +98,26 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
 
 
 def _part(
-    sizes: Mapping[_Kind, int], lacking: Mapping[_Kind, Mapping[str, float]], label: _Kind, shares: Mapping[str, float]
-) -> str:
-    """Choose the part for what stays together: of those that may have it, the one that lacks most for its size."""
-    if roomy := [part for part, number in lacking[label].items() if number > sizes[label] - NEGLIGIBLE]:
-        return max(roomy, key=lambda part: sum(sizes[kind] * lacking[kind][part] for kind in sizes) / shares[part])
-    remaining = sum(lacking[_ALL].values()) - sum(
-        lacking[label].values()
-    )  # the last of a label see to the size of parts
-    any_room = [part for part, number in lacking[label].items() if number > NEGLIGIBLE]
-    return max(any_room, key=lambda part: lacking[_ALL][part] - shares[part] * remaining)
+    sizes: Mapping[_Kind, int], lacking: Mapping[_Kind, Mapping[str, float]], label: _Kind, shares: Mapping[str, float],
+    lot: bytes,
+) -> str:  # fmt: skip
+    """Draw the part for what stays together: of those with room for it, by what each lacks of its label and source."""
+    of_source = [kind for kind in sizes if kind[:2] == ("both", label[1])]
+    sources = ((("source", kind[2]), kind) for kind in of_source)
+    candidates = [*shares]
+    for kind, within in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
+        others = sum(lacking[kind].values()) - sum(
+            lacking[within].values()
+        )  # later labels give a part its share of them
+        lack = {part: lacking[kind][part] - shares[part] * others for part in candidates}
+        roomy = [part for part in candidates if lack[part] > sizes[within] - NEGLIGIBLE]
+        candidates = roomy or [part for part in candidates if lack[part] > NEGLIGIBLE] or candidates
+    weights = [
+        sum(sizes[kind] * max(lacking[kind][part], 0.0) for kind in of_source) or shares[part] for part in candidates
+    ]
+    drawn = int.from_bytes(lot[-8:]) / 2**64 * sum(weights)  # the order of equal sizes goes by the first bytes
+    reached = (part for part, end in zip(candidates, accumulate(weights), strict=True) if drawn < end)
+    return next(reached, candidates[-1])
 
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:

@@ -179,11 +179,10 @@ def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
         )
     sign = -1.0 if metric.better == "higher" else 1.0
     best, worst = (scores.highest, scores.lowest) if metric.better == "higher" else (scores.lowest, scores.highest)
-    both = np.isfinite(scores.value).all(axis=1)
-    value = scores.value[both]
+    difference, *_ = scores.gaps(_BUILD, _BASELINE)
     clusters = rows["cluster"].unique().sort().to_list()
     return PairedMetric(
-        rule, pairing, metric, scores, sign * (value[:, _BUILD] - value[:, _BASELINE]),
+        rule, pairing, metric, scores, sign * difference[np.isfinite(difference)],
         sign * (worst[:, _BUILD] - best[:, _BASELINE]), sign * (best[:, _BUILD] - worst[:, _BASELINE]),
         [f"{block.benchmark.name}/{clusters[place]}" for place in scores.conversation],
     )  # fmt: skip

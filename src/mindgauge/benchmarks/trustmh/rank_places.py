@@ -1,12 +1,12 @@
 """Where a run's models come in the paper's table of ranks: among the models whose outputs are stored, with an interval.
 
-A model is compared on the items that it and all of these answered. Each resample of the items, the same for all models, gives a
-place. An item is a dilemma, a story with its four questions, or a flow of information in both of its forms.
+A model is compared on the items that it and all of these answered. Its interval counts the models that are better or worse by
+paired differences with simultaneous intervals, from resamples of the items (`rank.surely_better`). An item is a dilemma, a story with its four questions, or a flow of information in both of its forms.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -22,7 +22,7 @@ from mindgauge.benchmarks.trustmh.reproduce import RESAMPLES, published_tables
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import plural
-from mindgauge.stats import bootstrap
+from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ _RANKED = {
 """The names of models in stored outputs, and in the table of ranks."""
 FEWEST = 10
 """Fewer items say nothing of what others would give."""
+MOST_MISSING = 0.05
+"""A model that lacks a larger share of the values of a part may have answered the easy items alone: it gets no place."""
 _SAME = 1e-9
 
 
@@ -121,29 +123,35 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     """Complete a place by the cells of the run's model and of the stored ones."""
     shared = set.intersection(*map(set, cells[1:])) if place.among else set()
     keys = sorted(shared & cells[0].keys())
-    lacking = {part for part, _ in shared} - {part for part, _ in keys}
-    if not shared or lacking:
-        parts = plural(len(lacking), "part")
-        note = (
-            f"This run has no values of {parts} of the score; run it --as-published on all items"
-            if shared
-            else "These files have no stored outputs of the paper's models on the same items"
+    asked, has = (Counter(part for part, _ in cells) for cells in (shared, keys))
+    lacking = [part for part in sorted(asked) if asked[part] - has[part] > MOST_MISSING * asked[part]]
+    if not shared:
+        return msgspec.structs.replace(
+            place, note="These files have no stored outputs of the paper's models on the same items"
         )
-        return msgspec.structs.replace(place, note=note)
+    if lacking:
+        empty, part = sum(not has[part] for part in lacking), lacking[0]
+        reason = (
+            f"This run has no values of {plural(empty, 'part')} of the score; run it --as-published on all items"
+            if empty
+            else f"It lacks {asked[part] - has[part]:,} of {plural(asked[part], 'value')}{part and f' of part “{part}”'}, "
+            f"more than {MOST_MISSING:.0%}: the answers that it has may be the easy ones"
+        )
+        return msgspec.structs.replace(place, note=reason)
     scores = score.better * _resampled(keys, np.array([[c[key] for c in cells] for key in keys]), people)
     point, items = scores[0], len({item for _, item in keys})
     if not np.isfinite(point).all():
-        note = f"On the {plural(items, 'item')} that all have, the score is not defined"
-        return msgspec.structs.replace(place, note=note)
-    places = np.where(np.isfinite(scores).all(axis=1), 1 + (scores[:, 1:] > scores[:, :1] + _SAME).sum(axis=1), np.nan)
-    low, high = bootstrap.percentile(places[1:] if items >= FEWEST else places[:0])
-    bounds = {} if np.isnan(low) else {"low": int(np.floor(low)), "high": int(np.ceil(high))}
+        return msgspec.structs.replace(
+            place, note=f"On the {plural(items, 'item')} that all have, the score is not defined"
+        )
+    better = rank.surely_better(point, scores[1:], items) if items >= FEWEST else None
+    low, high = (None, None) if better is None else rank.ranges(better)[0]
     unanswered = len(shared) - len(keys)
     note = f"It lacks {plural(unanswered, 'value')} that all of these models have. " if unanswered else ""
     better_rank, worse_rank, told = _published(score, place, point)
     return msgspec.structs.replace(
-        place, place=int(places[0]), value=float(score.better * point[0]), n=items, better_rank=better_rank,
-        worse_rank=worse_rank, note=note + told, **bounds,
+        place, place=1 + int((point[1:] > point[0] + _SAME).sum()), value=float(score.better * point[0]), n=items, better_rank=better_rank,
+        worse_rank=worse_rank, note=note + told, low=low, high=high,
     )  # fmt: skip
 
 
