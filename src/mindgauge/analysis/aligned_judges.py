@@ -83,14 +83,14 @@ def rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
 
 def means(folder: Path) -> Means:
     """Return of a run of the released replies each judge's systems and their two means, by judge and criterion; nothing of other runs."""
-    found: Means = {}
+    by_judge: Means = {}
     if (values := _values(folder, MENTALBENCH)) is None:
-        return found
+        return by_judge
     for judge in {*values.by_rater} - {released.PEOPLE}:
         systems = _counted(judge, values)
         of_systems = system_means(values.beside_people(judge, systems))
-        found |= {(judge, name): (systems, of_systems[k]) for k, name in enumerate(CRITERIA)}
-    return found
+        by_judge |= {(judge, name): (systems, of_systems[k]) for k, name in enumerate(CRITERIA)}
+    return by_judge
 
 
 def _values(folder: Path, benchmark: str) -> RunValues | None:

@@ -119,7 +119,7 @@ def model_rows(
             reasons, but_for = protocols.standing(record, [*void, *_missing(figures, judge)])
             standing = reasons, [*but_for, *_unread(answers)]
             title = shown.get(model, model) + (f", judged by {shown.get(judge, judge)}" if judge else "")
-            why = {
+            gaps = {
                 c: _why(replica.columns[c], benchmark, judge, figures) for c, value in values.items() if value is None
             }
             cells = [] if void else _cells(benchmark, folder, model, judge or model)
@@ -128,7 +128,7 @@ def model_rows(
                 first = table == replica.table
                 yield new_row(
                     benchmark, (table, caption), title, {**(values if first else {}), **in_table}, standing,
-                    notes=replica.not_computed | (why if first else {}),
+                    notes=replica.not_computed | (gaps if first else {}),
                 )  # fmt: skip
 
 

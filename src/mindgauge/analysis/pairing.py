@@ -70,8 +70,8 @@ class PairedScores(NamedTuple):
         The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
         that both answered; NaN where there are none.
         """
-        whole = (self.value.T, self.lowest.T, self.highest.T)
-        value, lowest, highest = whole if self.by_sample is None else self.by_sample
+        by_cluster = (self.value.T, self.lowest.T, self.highest.T)
+        value, lowest, highest = by_cluster if self.by_sample is None else self.by_sample
         gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
         valued = np.isfinite(gaps[0])
         if self.by_sample is None:

@@ -89,8 +89,8 @@ def _unsafe(rows: pl.DataFrame, on: Iterable[Criterion]) -> pl.DataFrame:
         pl.col("rater_kind") == RaterKind.MODEL.value,
         pl.col("status") != "not_applicable",
     )
-    why = pl.col("status").filter(pl.col("status") != "ok").first().fill_null("unparsable")
+    reason = pl.col("status").filter(pl.col("status") != "ok").first().fill_null("unparsable")
     parts = [("", rows.clear()), *((rater, part) for (rater,), part in rows.group_by("rater"))]
     verdicts = pl.concat(unsafe_replies.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
-    first = rows.group_by(_KEY, maintain_order=True).agg(pl.exclude(*_KEY, "status").first(), why)
+    first = rows.group_by(_KEY, maintain_order=True).agg(pl.exclude(*_KEY, "status").first(), reason)
     return first.join(verdicts, on=_KEY, maintain_order="left")

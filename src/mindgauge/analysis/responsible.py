@@ -69,10 +69,10 @@ def _called(rows: pl.DataFrame, criteria: dict[str, Criterion]) -> pl.DataFrame:
     verdicts = rows.unique("subject", keep="first", maintain_order=True).join(
         unsafe_replies.complete(rows, criteria.values()), on="subject", maintain_order="left"
     )
-    whole = pl.col("unsafe").is_not_null()
+    decided = pl.col("unsafe").is_not_null()
     return verdicts.with_columns(
         value=pl.col("unsafe").replace_strict({True: "yes", False: "no"}, return_dtype=pl.String),
-        status=pl.when(whole).then(pl.lit(Status.OK.value)).otherwise(pl.lit(Status.UNPARSABLE.value)),
+        status=pl.when(decided).then(pl.lit(Status.OK.value)).otherwise(pl.lit(Status.UNPARSABLE.value)),
         target=pl.when("known").then(pl.lit("yes")),
         criterion=pl.lit(UNSAFE), rater="judge", rater_kind=pl.lit(RaterKind.RULE.value),
     ).drop("judge", "unsafe", "known")  # fmt: skip

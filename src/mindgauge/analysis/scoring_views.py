@@ -66,8 +66,8 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule" or name == reasoned.CRITERION.name:
-        asked = yes_or_no(name) if kind == "rule" else reasoned.CRITERION
-        return ScoringQuestion(benchmark, asked, _DERIVED.get(name, (share_of("yes"), *STATUS_RATES)))
+        derived = yes_or_no(name) if kind == "rule" else reasoned.CRITERION
+        return ScoringQuestion(benchmark, derived, _DERIVED.get(name, (share_of("yes"), *STATUS_RATES)))
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
         pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)

@@ -22,8 +22,8 @@ def _short_sheets(data: Path, checked: Counter[str]) -> Iterator[tuple[str, str]
     checked["numbers of rows"] += len(sheets)
     by_length = sorted(sheets, key=lambda sheet: -len(sheet.row))
     for sheet in by_length[1:]:
-        if len(sheet.row) < (most := len(by_length[0].row)):
-            yield sheet.source, f"{len(sheet.row):,} rows, and {by_length[0].source} has {most:,}"
+        if len(sheet.row) < (longest := len(by_length[0].row)):
+            yield sheet.source, f"{len(sheet.row):,} rows, and {by_length[0].source} has {longest:,}"
 
 
 mentalbench = Benchmark.from_folder(

@@ -123,18 +123,22 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     """Complete a place by the cells of the run's model and of the stored ones."""
     shared = set.intersection(*map(set, cells[1:])) if place.among else set()
     keys = sorted(shared & cells[0].keys())
-    asked, has = (Counter(part for part, _ in cells) for cells in (shared, keys))
-    lacking = [part for part in sorted(asked) if asked[part] - has[part] > MOST_MISSING * asked[part]]
+    wanted_values, values = (Counter(part for part, _ in cells) for cells in (shared, keys))
+    lacking = [
+        part
+        for part in sorted(wanted_values)
+        if wanted_values[part] - values[part] > MOST_MISSING * wanted_values[part]
+    ]
     if not shared:
         return msgspec.structs.replace(
             place, note="These files have no stored outputs of the paper's models on the same items"
         )
     if lacking:
-        empty, part = sum(not has[part] for part in lacking), lacking[0]
+        empty, part = sum(not values[part] for part in lacking), lacking[0]
         reason = (
             f"This run has no values of {plural(empty, 'part')} of the score; run it --as-published on all items"
             if empty
-            else f"It lacks {asked[part] - has[part]:,} of {plural(asked[part], 'value')}{part and f' of part “{part}”'}, "
+            else f"It lacks {wanted_values[part] - values[part]:,} of {plural(wanted_values[part], 'value')}{part and f' of part “{part}”'}, "
             f"more than {MOST_MISSING:.0%}: the answers that it has may be the easy ones"
         )
         return msgspec.structs.replace(place, note=reason)
@@ -148,18 +152,18 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     low, high = (None, None) if better is None else rank.ranges(better)[0]
     unanswered = len(shared) - len(keys)
     note = f"It lacks {plural(unanswered, 'value')} that all of these models have. " if unanswered else ""
-    better_rank, worse_rank, told = _published(score, place, point)
+    better_rank, worse_rank, sentence = _published(score, place, point)
     return msgspec.structs.replace(
         place, place=1 + int((point[1:] > point[0] + _SAME).sum()), value=float(score.better * point[0]), n=items, better_rank=better_rank,
-        worse_rank=worse_rank, note=note + told, low=low, high=high,
+        worse_rank=worse_rank, note=note + sentence, low=low, high=high,
     )  # fmt: skip
 
 
 def _resampled(keys: Sequence[tuple[str, str]], values: Floats, people: Mapping[str, float]) -> Floats:
     """Return the models' scores, the mean over the parts of the score: on the items as they are, then in each resample."""
     items, item = np.unique([key[1] for key in keys], return_inverse=True)
-    everything = np.ones((1, len(items)))
-    drawn = np.vstack([everything, *bootstrap.cluster_weights(np.arange(len(items)), RESAMPLES)])
+    all_items = np.ones((1, len(items)))
+    drawn = np.vstack([all_items, *bootstrap.cluster_weights(np.arange(len(items)), RESAMPLES)])
     parts, means = np.array([key[0] for key in keys]), np.array([people.get(key[1], np.nan) for key in keys])
     scores = []
     for part in np.unique(parts):
@@ -184,8 +188,8 @@ def _published(score: _Score, place: RankPlace, point: Floats) -> tuple[int | No
         return None, None, "These models have another order in the published row, so no place in it can be given"
     better_rank = max((rank for rank, value in ranked if value > point[0] + _SAME), default=None)
     worse_rank = min((rank for rank, value in ranked if value < point[0] - _SAME), default=None)
-    beyond = {"after": better_rank, "before": worse_rank}
-    next_to = named([f"{side} rank {rank}" for side, rank in beyond.items() if rank]) or "level with all of them"
+    ranks = {"after": better_rank, "before": worse_rank}
+    next_to = named([f"{side} rank {rank}" for side, rank in ranks.items() if rank]) or "level with all of them"
     return (
         better_rank,
         worse_rank,
