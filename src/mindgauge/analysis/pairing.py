@@ -70,8 +70,8 @@ class PairedScores(NamedTuple):
         The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
         that both answered; NaN where there are none.
         """
-        whole = (self.value.T, self.lowest.T, self.highest.T)
-        value, lowest, highest = whole if self.by_sample is None else self.by_sample
+        matrices = (self.value.T, self.lowest.T, self.highest.T)
+        value, lowest, highest = matrices if self.by_sample is None else self.by_sample
         gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
         valued = np.isfinite(gaps[0])
         if self.by_sample is None:
@@ -112,13 +112,13 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
         ]
     )
     value, low, high = (_by_conversation(means, row, len(used)) for means in by_sample)
-    same = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
+    equality = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
     missing = summed(items.missing.astype(float))
     return PairedScores(
         value, low, high, np.isfinite(low), used, np.bincount(row, minlength=len(used)),
         _different(systems, system, table.replies[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
-        int(((total > 0).any(axis=0) & ~shared).sum()), None if same else by_sample, row,
+        int(((total > 0).any(axis=0) & ~shared).sum()), None if equality else by_sample, row,
     )  # fmt: skip
 
 

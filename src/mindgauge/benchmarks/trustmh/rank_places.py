@@ -127,18 +127,18 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     """Complete a place by the cells of the run's model and of the stored ones."""
     shared = set.intersection(*map(set, cells[1:])) if place.among else set()
     keys = sorted(shared & cells[0].keys())
-    asked, has = (Counter(part for part, _ in cells) for cells in (shared, keys))
-    lacking = [part for part in sorted(asked) if asked[part] - has[part] > MOST_MISSING * asked[part]]
+    totals, values = (Counter(part for part, _ in cells) for cells in (shared, keys))
+    lacking = [part for part in sorted(totals) if totals[part] - values[part] > MOST_MISSING * totals[part]]
     if not shared:
         return msgspec.structs.replace(
             place, note="These files have no stored outputs of the paper's models on the same items"
         )
     if lacking:
-        empty, part = sum(not has[part] for part in lacking), lacking[0]
+        empty, part = sum(not values[part] for part in lacking), lacking[0]
         reason = (
             f"This run has no values of {plural(empty, 'part')} of the score; run it --as-published on all items"
             if empty
-            else f"It lacks {asked[part] - has[part]:,} of {plural(asked[part], 'value')}{part and f' of part “{part}”'}, "
+            else f"It lacks {totals[part] - values[part]:,} of {plural(totals[part], 'value')}{part and f' of part “{part}”'}, "
             f"more than {MOST_MISSING:.0%}: the answers that it has may be the easy ones"
         )
         return msgspec.structs.replace(place, note=reason)
