@@ -223,7 +223,7 @@ def _difference(
     metric: Metric, names: list[str], scores: PairedScores, difference: comparison.MeanDifference
 ) -> SystemDifference:
     first, second = difference.first, difference.second
-    gaps, least, most, n = scores.gaps(first, second)
+    gaps, floors, ceilings, n = scores.gaps(first, second)
     value, low, high, _ = (
         difference_of_shares(gaps[np.isfinite(gaps)], difference.difference) if metric.exact else difference.difference
     )
@@ -233,7 +233,7 @@ def _difference(
         if told_apart and metric.better:
             better = names[first if (value > 0) == (metric.better == "higher") else second]
     # The mean over what has values may be none that all could have: the bounds hold it as well.
-    lowest, highest = (_mean(bound[np.isfinite(bound)]) for bound in (least, most))
+    lowest, highest = (_mean(bound[np.isfinite(bound)]) for bound in (floors, ceilings))
     if value is not None and lowest is not None and highest is not None:
         lowest, highest = min(lowest, value), max(highest, value)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)

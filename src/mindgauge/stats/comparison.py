@@ -274,10 +274,10 @@ def _interval(
     interval = bootstrap.percentile_interval(float(value), values, level, ends=ends, clusters=n)
     if n >= FEW or interval.low is None or interval.high is None:
         return interval
-    least, most = ends or (-np.inf, np.inf)
+    floor, ceiling = ends or (-np.inf, np.inf)
     low, high = (
-        max(min(interval.low, float(value - student)), least),
-        min(max(interval.high, float(value + student)), most),
+        max(min(interval.low, float(value - student)), floor),
+        min(max(interval.high, float(value + student)), ceiling),
     )
     return Interval(interval.value, low, high, interval.undefined)
 

@@ -105,12 +105,12 @@ def _part(
     of_source = [kind for kind in sizes if kind[:2] == ("both", label[1])]
     sources = ((("source", kind[2]), kind) for kind in of_source)
     candidates = [*shares]
-    for kind, within in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
+    for kind, member in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
         others = sum(lacking[kind].values()) - sum(
-            lacking[within].values()
+            lacking[member].values()
         )  # later labels give a part its share of them
         lack = {part: lacking[kind][part] - shares[part] * others for part in candidates}
-        room = [part for part in candidates if lack[part] > sizes[within] - NEGLIGIBLE]
+        room = [part for part in candidates if lack[part] > sizes[member] - NEGLIGIBLE]
         candidates = room or [part for part in candidates if lack[part] > NEGLIGIBLE] or candidates
     weights = [
         sum(sizes[kind] * max(lacking[kind][part], 0.0) for kind in of_source) or shares[part] for part in candidates
