@@ -622,7 +622,7 @@ def test_two_forms_are_paired_on_all_that_both_have(tmp_path: Path) -> None:
     with Stub(answer) as server:
         mindgauge.run(rubric=tmp_path / "calm.toml", data=tmp_path / "forms.csv", model=server.model, judge=server.judge, qualify=False, out=tmp_path / "run")  # fmt: skip
     found = mindgauge.compare(tmp_path / "run", by="variant")
-    measure = next(m for m in found.measures if m.name.startswith("mean") and m.slice == "all")
+    measure = next(m for m in found.measures if m.name == "mean" and m.slice == "all")
     pairs = {frozenset(label.rpartition(", ")[2] for label in (d.first, d.second)): d for d in measure.differences}
     told = pairs[frozenset({"utterance", "dialogue"})]
     assert (told.value, told.n, told.clusters, told.told_apart) == (1, 24, 12, True)

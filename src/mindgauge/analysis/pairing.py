@@ -70,8 +70,8 @@ class PairedScores(NamedTuple):
         The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
         that both answered; NaN where there are none.
         """
-        by_cluster = (self.value.T, self.lowest.T, self.highest.T)
-        value, lowest, highest = by_cluster if self.by_sample is None else self.by_sample
+        matrices = (self.value.T, self.lowest.T, self.highest.T)
+        value, lowest, highest = matrices if self.by_sample is None else self.by_sample
         gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
         valued = np.isfinite(gaps[0])
         if self.by_sample is None:
@@ -112,13 +112,13 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
         ]
     )
     value, low, high = (_by_conversation(means, row, len(used)) for means in by_sample)
-    same = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
+    equality = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
     missing = summed(items.missing.astype(float))
     return PairedScores(
         value, low, high, np.isfinite(low), used, np.bincount(row, minlength=len(used)),
         _different(systems, system, table.replies[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
-        int(((total > 0).any(axis=0) & ~shared).sum()), None if same else by_sample, row,
+        int(((total > 0).any(axis=0) & ~shared).sum()), None if equality else by_sample, row,
     )  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def _difference(
     metric: Metric, names: list[str], scores: PairedScores, difference: comparison.MeanDifference
 ) -> SystemDifference:
     first, second = difference.first, difference.second
-    gaps, least, most, n = scores.gaps(first, second)
+    gaps, floors, ceilings, n = scores.gaps(first, second)
     value, low, high, _ = (
         difference_of_shares(gaps[np.isfinite(gaps)], difference.difference) if metric.exact else difference.difference
     )
@@ -233,7 +233,7 @@ def _difference(
         if told_apart and metric.better:
             better = names[first if (value > 0) == (metric.better == "higher") else second]
     # The mean over what has values may be none that all could have: the bounds hold it as well.
-    lowest, highest = (_mean(bound[np.isfinite(bound)]) for bound in (least, most))
+    lowest, highest = (_mean(bound[np.isfinite(bound)]) for bound in (floors, ceilings))
     if value is not None and lowest is not None and highest is not None:
         lowest, highest = min(lowest, value), max(highest, value)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)

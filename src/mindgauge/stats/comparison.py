@@ -157,8 +157,8 @@ class _Data(NamedTuple):
     @classmethod
     def of(cls, scores: Floats, gaps: Floats | None) -> _Data:
         systems = scores.shape[1]
-        filled = [part for x in (scores, gaps) if x is not None for part in (np.nan_to_num(x), np.isfinite(x))]
-        rows, copies, _ = bootstrap.types(np.hstack(filled))
+        columns = [part for x in (scores, gaps) if x is not None for part in (np.nan_to_num(x), np.isfinite(x))]
+        rows, copies, _ = bootstrap.types(np.hstack(columns))
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
@@ -271,15 +271,15 @@ def _interval(
         return Interval(None, undefined="no conversations")
     if n < 2:
         return Interval(float(value), undefined="fewer than 2 conversations")
-    found = bootstrap.percentile_interval(float(value), values, level, ends=ends, clusters=n)
-    if n >= FEW or found.low is None or found.high is None:
-        return found
-    least, most = ends or (-np.inf, np.inf)
+    interval = bootstrap.percentile_interval(float(value), values, level, ends=ends, clusters=n)
+    if n >= FEW or interval.low is None or interval.high is None:
+        return interval
+    floor, ceiling = ends or (-np.inf, np.inf)
     low, high = (
-        max(min(found.low, float(value - student)), least),
-        min(max(found.high, float(value + student)), most),
+        max(min(interval.low, float(value - student)), floor),
+        min(max(interval.high, float(value + student)), ceiling),
     )
-    return Interval(found.value, low, high, found.undefined)
+    return Interval(interval.value, low, high, interval.undefined)
 
 
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:

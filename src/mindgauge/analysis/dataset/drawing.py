@@ -105,19 +105,19 @@ def _part(
     of_source = [kind for kind in sizes if kind[:2] == ("both", label[1])]
     sources = ((("source", kind[2]), kind) for kind in of_source)
     candidates = [*shares]
-    for kind, within in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
+    for kind, member in [(label, label), (_ALL, label), *zip(of_source, of_source, strict=True), *sources]:
         others = sum(lacking[kind].values()) - sum(
-            lacking[within].values()
+            lacking[member].values()
         )  # later labels give a part its share of them
         lack = {part: lacking[kind][part] - shares[part] * others for part in candidates}
-        roomy = [part for part in candidates if lack[part] > sizes[within] - NEGLIGIBLE]
-        candidates = roomy or [part for part in candidates if lack[part] > NEGLIGIBLE] or candidates
+        room = [part for part in candidates if lack[part] > sizes[member] - NEGLIGIBLE]
+        candidates = room or [part for part in candidates if lack[part] > NEGLIGIBLE] or candidates
     weights = [
         sum(sizes[kind] * max(lacking[kind][part], 0.0) for kind in of_source) or shares[part] for part in candidates
     ]
-    drawn = int.from_bytes(lot[-8:]) / 2**64 * sum(weights)  # the order of equal sizes goes by the first bytes
-    reached = (part for part, end in zip(candidates, accumulate(weights), strict=True) if drawn < end)
-    return next(reached, candidates[-1])
+    point = int.from_bytes(lot[-8:]) / 2**64 * sum(weights)  # the order of equal sizes goes by the first bytes
+    hits = (part for part, end in zip(candidates, accumulate(weights), strict=True) if point < end)
+    return next(hits, candidates[-1])
 
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:

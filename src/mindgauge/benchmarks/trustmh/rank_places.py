@@ -123,12 +123,8 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
     """Complete a place by the cells of the run's model and of the stored ones."""
     shared = set.intersection(*map(set, cells[1:])) if place.among else set()
     keys = sorted(shared & cells[0].keys())
-    wanted_values, values = (Counter(part for part, _ in cells) for cells in (shared, keys))
-    lacking = [
-        part
-        for part in sorted(wanted_values)
-        if wanted_values[part] - values[part] > MOST_MISSING * wanted_values[part]
-    ]
+    totals, values = (Counter(part for part, _ in cells) for cells in (shared, keys))
+    lacking = [part for part in sorted(totals) if totals[part] - values[part] > MOST_MISSING * totals[part]]
     if not shared:
         return msgspec.structs.replace(
             place, note="These files have no stored outputs of the paper's models on the same items"
@@ -138,7 +134,7 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
         reason = (
             f"This run has no values of {plural(empty, 'part')} of the score; run it --as-published on all items"
             if empty
-            else f"It lacks {wanted_values[part] - values[part]:,} of {plural(wanted_values[part], 'value')}{part and f' of part “{part}”'}, "
+            else f"It lacks {totals[part] - values[part]:,} of {plural(totals[part], 'value')}{part and f' of part “{part}”'}, "
             f"more than {MOST_MISSING:.0%}: the answers that it has may be the easy ones"
         )
         return msgspec.structs.replace(place, note=reason)
