@@ -107,10 +107,11 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder, checked = Path(data), Counter[str]()
-    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, anyway=anyway)
+    parts: list[str] = []
+    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, parts, anyway=anyway)
     hub = HubLayout(folder) if hub_layout.is_one(folder) else None
     members, notes = _released(name, folder, mapping or {}, hub)
-    notes = [*faults, *notes]
+    notes = [*faults, *parts, *notes]
     sources = hub.digests() if hub is not None else _sources(folder, [released for _, released in members])
     rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
     if rating_files:
