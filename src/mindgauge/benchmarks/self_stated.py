@@ -227,7 +227,9 @@ def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tu
     if not valid:
         return "" if number(stated) is None else f"{names[0]} is {stated}, and {names[2]} have no score"
     if number(stated) is None:
-        return f"{names[0]} is {'empty' if stated in {None, ''} else repr(stated)}, and {names[2]} give {fmean(valid):.4g}"
+        return (
+            f"{names[0]} is {'empty' if stated in {None, ''} else repr(stated)}, and {names[2]} give {fmean(valid):.4g}"
+        )
     computed = fmean(valid), pstdev(valid)
     for name, value, expected in zip(names[:2], (number(stated), number(spread)), computed, strict=True):
         if value is not None and not isclose(value, expected, abs_tol=_CLOSE):
@@ -270,7 +272,9 @@ def _of_mean(
         if judged is None and mean is None:
             return ""
         checked["means"] += 1
-        return of_mean(cells.get("score"), cells.get("score_std") if judged else None, repeats, ("score", "score_std", source))
+        return of_mean(
+            cells.get("score"), cells.get("score_std") if judged else None, repeats, ("score", "score_std", source)
+        )
     checked["means"] += 1
     valid = sorted(score for score in map(number, runs) if score is not None)
     count = row.whole("n_valid")

@@ -60,6 +60,11 @@ class Loaded(Tabular, msgspec.Struct, frozen=True):
     checked: dict[str, int] = {}
     """How much of what it says of itself was compared."""
 
+    def lacks_damaged(self) -> bool:
+        """Whether a benchmark was not loaded because a file is one that contradicts its release."""
+        damaged = [fault.partition(": ")[0] for fault in self.faults]
+        return any(file in note for note in self.notes if ": not loaded (" in note for file in damaged)
+
     def summary(self) -> list[str]:
         """Say how much was loaded, by whom it was rated, and what was odd."""
         raters = [f"{name} {n:,}" for name, n in self.ratings.items()]

@@ -73,19 +73,24 @@ def _set(file: ReleasedFile) -> str:
 
 def _sets(files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> Iterator[Fault]:
     """Compare files with their set: how many rows they have, and whether these are its items."""
-    inputs = {_set(file): [released.text(row["inputs"]) for row in rows[file.source]] for file in files.of("inputs")}
+    inputs = {_set(file): len(rows[file.source]) for file in files.of("inputs")}
     for name in {_set(file): None for file in files.files}:
         about = [file for file in files.files if _set(file) == name]
         heights = Counter(len(rows[file.source]) for file in about)
-        most, whose = (len(inputs[name]), "its set") if name in inputs else (max(heights, key=lambda h: (heights[h], h)), "the other files of its set")  # fmt: skip
+        own = inputs.get(name)
+        most = max(heights, key=lambda height: (heights[height], height == own, height))
+        whose = "its set has" if most == own else "the other files of its set have"
         checked["numbers of rows"] += len(about)
+        texts = {}
         for file in about:
-            texts = [released.text(row["inputs"]) for row in rows[file.source]] if file.dataset else []
             if (height := len(rows[file.source])) != most:
-                yield file.source, f"{height:,} rows, and {whose} {'has' if name in inputs else 'have'} {most:,}"
-            elif name in inputs and texts and texts != inputs[name]:
-                missing = Counter(texts) - Counter(inputs[name])
-                yield from ((file.source, f"row {i}: inputs that its set does not have") for i, text in enumerate(texts) if text in missing)  # fmt: skip
+                yield file.source, f"{height:,} rows, and {whose} {most:,}"
+            elif file.dataset:
+                texts[file.source] = [released.text(row["inputs"]) for row in rows[file.source]]
+        holding = Counter(text for column in texts.values() for text in {*column})
+        for source, column in texts.items():
+            alone = [place for place, text in enumerate(column) if 2 * holding[text] < len(texts)]
+            yield from ((source, f"row {place}: inputs that most files of its set do not have") for place in alone)
 
 
 def _tables(data: Path, files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> Iterator[Fault]:
@@ -145,7 +150,9 @@ def _fault(file: ReleasedFile, row: dict[str, Any], single: list[dict[str, Any]]
     checked["means"] += 1
     if fault := of_mean(row.get("evaluation"), row.get("evaluation_std"), repeats, _NAMES):
         return fault
-    cast, merged = (Counter(score for score in some if score is not None) for some in (scores, map(released.score, repeats)))
+    cast, merged = (
+        Counter(score for score in some if score is not None) for some in (scores, map(released.score, repeats))
+    )
     # Where a file of single evaluations is not here, more are merged than are single.
     same = cast == merged if len(single) >= _RUNS else cast <= merged
     return "" if same else "evals are not those of the files of single evaluations"
@@ -162,7 +169,7 @@ def _of_lowest(file: ReleasedFile, row: dict[str, Any], means: _Means, checked: 
         merged = means.get((released.text(row["inputs"]), answer_text(row)), [])
         own = [mean for judge, mean in merged if f"{judge}-".startswith(f"{name}-")]
         checked["means"] += bool(own)
-        found = [of_mean(score, None, [mean], ("evaluation", "", f"the merged file of {name}")) for mean in own]
+        found = [of_mean(score, None, [mean], ("evaluation", "", f"the merged files of {name}")) for mean in own]
         if found and all(found):
             return found[0]
     return ""

@@ -285,7 +285,9 @@ def _numbers(cell: str) -> list[float | None] | None:
     match = _LIST.fullmatch(_WRAPPED.sub(r"\1", cell.strip()))
     tokens = match.group(1).replace(",", " ").split() if match else []
     try:
-        return [None if t in {"None", "nan", "NaN", "<NA>"} else float(t.strip("'\"")) for t in tokens] if match else None
+        return (
+            [None if t in {"None", "nan", "NaN", "<NA>"} else float(t.strip("'\"")) for t in tokens] if match else None
+        )
     except ValueError:
         return None
 
