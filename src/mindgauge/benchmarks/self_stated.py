@@ -266,7 +266,8 @@ def _of_mean(
 ) -> str:  # fmt: skip
     """Say what a row with a mean has other than its repeats; empty where nothing is wrong."""
     runs, cells, judged = row.json("score_runs"), row.cells, single.get(_subject(row))
-    if not isinstance(runs, list):
+    valid = sorted(score for score in map(number, runs if isinstance(runs, list) else ()) if score is not None)
+    if not valid:
         mean = means.get(_subject(row)) if judged is None else None
         repeats, source = (judged, "the single scores in llm_raw") if judged else ([mean], "the merged scores")
         if judged is None and mean is None:
@@ -276,7 +277,6 @@ def _of_mean(
             cells.get("score"), cells.get("score_std") if judged else None, repeats, ("score", "score_std", source)
         )
     checked["means"] += 1
-    valid = sorted(score for score in map(number, runs) if score is not None)
     count = row.whole("n_valid")
     if fault := of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs")):
         return fault
