@@ -8,6 +8,7 @@ import re
 import shutil
 import zipfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -219,6 +220,10 @@ def test_a_zip_is_read_as_its_folder(whole: Path, tmp_path: Path) -> None:
     assert loads[0].ratings == loads[1].ratings
 
 
+def listed(name: str, digest: str, digests: dict[str, str]) -> object:
+    return {"files": [{name: path, digest: value} for path, value in digests.items()]}
+
+
 SPELLINGS: dict[str, Callable[[dict[str, str]], object]] = {
     "dot": lambda digests: {f"./{name}": digest for name, digest in digests.items()},
     "upper": lambda digests: {name: digest.upper() for name, digest in digests.items()},
@@ -226,10 +231,13 @@ SPELLINGS: dict[str, Callable[[dict[str, str]], object]] = {
     "objects": lambda digests: {name: {"sha256": digest.upper()} for name, digest in digests.items()},
     "up": lambda digests: {f"../{name}": digest for name, digest in digests.items()},
     **{
-        f"{name} {digest}": lambda digests, name=name, digest=digest: {
-            "files": [{name: path, digest: value} for path, value in digests.items()]
-        }
-        for name, digest in (("filename", "digest"), ("path", "hash"), ("file", "checksum"), ("name", "sha256"))
+        f"{name} {digest}": partial(listed, name, digest)
+        for name, digest in (
+            ("filename", "digest"),
+            ("path", "hash"),
+            ("file", "checksum"),
+            ("name", "sha256"),
+        )
     },
 }
 
@@ -283,22 +291,26 @@ def rewritten(folder: Path, kind: str, drop: tuple[str, ...]) -> None:
         pl.read_parquet(path).drop(drop, strict=False).write_parquet(path)
 
 
+def spelled_apart(card: Path) -> None:
+    rewritten(card, "llm_raw", ("evaluator_model",))
+    rewritten(card, "llm_merged", ("evaluator_model_raw",))
+    changed(card / RAW, score=pl.lit(5))
+
+
+def without_runs(card: Path) -> None:
+    rewritten(card, "llm_merged", ("score_runs", "score_std"))
+    changed(card / MERGED, score=pl.lit(1.0))
+
+
 BESIDE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "one spelling": (
-        lambda card: (rewritten(card, "llm_raw", ("evaluator_model",)), rewritten(card, "llm_merged", ("evaluator_model_raw",)),
-                      changed(card / RAW, score=pl.lit(5))),
-        "row 0: score_runs are not the single scores in llm_raw",
-    ),
-    "no runs": (
-        lambda card: (rewritten(card, "llm_merged", ("score_runs", "score_std")), changed(card / MERGED, score=pl.lit(1.0))),
-        "row 0: score is 1, and the single scores in llm_raw give",
-    ),
+    "one spelling": (spelled_apart, "row 0: score_runs are not the single scores in llm_raw"),
+    "no runs": (without_runs, "row 0: score is 1, and the single scores in llm_raw give"),
     "null": (lambda card: changed(card / MERGED, score=pl.lit(None)), "row 0: score is empty, and score_runs give"),
     "null without runs": (
         lambda card: changed(card / MERGED, score=pl.lit(None), score_runs=pl.lit(None)),
         "row 0: score is empty, and the single scores in llm_raw give",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", BESIDE)
