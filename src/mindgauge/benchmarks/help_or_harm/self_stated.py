@@ -145,8 +145,8 @@ def _fault(file: ReleasedFile, row: dict[str, Any], single: list[dict[str, Any]]
     if evals is None and panel is None and file.kind == "merged_judgements":
         evals = scores
     repeats = evals if isinstance(evals, list) else [*panel.values()] if isinstance(panel, dict) else None
-    if not repeats:
-        return ""
+    if not repeats or (panel and None in repeats and row.get("evaluation") is None):
+        return ""  # a panel has a mean of replies that all of it scored
     checked["means"] += 1
     if fault := of_mean(row.get("evaluation"), row.get("evaluation_std"), repeats, _NAMES):
         return fault
