@@ -99,13 +99,13 @@ class _Listings:
                 yield place, f"cannot be read ({error})"
                 continue
             root, digests = place.removesuffix(listing), 0
-            before = self._checked["digests"]
+            count = self._checked["digests"]
             for name, stated in facts:
                 digests += "sha256" in stated
                 path = name.replace("\\", "/")
                 inner = place.rpartition("/")[0] + "/" if path.startswith("../") else root
                 yield from self._of_list(normpath(inner + path), listing, stated)
-            if listing == _LISTS[0] and self._checked["digests"] == before:
+            if listing == _LISTS[0] and self._checked["digests"] == count:
                 yield place, f"none of its {plural(digests, 'digest')} is of a file here" if digests else "no SHA-256 of a file is understood in it"  # fmt: skip
         for place, file in self._files.items():
             if file.name == _CARD:
@@ -180,11 +180,11 @@ class _Listings:
 def _facts(node: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what a list in any form says of the files that it names; what files were made of is nothing of theirs."""
     if isinstance(node, dict):
-        named = next((str(node[name]) for name in _NAMES if isinstance(node.get(name), str)), key)
+        file = next((str(node[name]) for name in _NAMES if isinstance(node.get(name), str)), key)
         digests = {name: match[1].lower() for name, value in node.items() if _DIGEST.fullmatch(name) and (match := _sha(value))}  # fmt: skip
         of_source = any(name.startswith("source_") for name in node)  # then the digest is the source's
-        own = {name: value for name, value in node.items() if name != "sha256"}
-        yield named, own | ({"sha256": next(iter(digests.values()))} if digests and not of_source else {})
+        facts = {name: value for name, value in node.items() if name != "sha256"}
+        yield file, facts | ({"sha256": next(iter(digests.values()))} if digests and not of_source else {})
         for name, inner in node.items():
             if name != "sources" and name not in digests:
                 yield from _facts(inner, name)
@@ -256,8 +256,8 @@ def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
 
 def _subject(row: LayoutRow) -> tuple[str, ...]:
     """Return what a row judges, and by whom: tables spell an evaluator in different ways, or their path alone names it."""
-    named = row.text("evaluator_model", "evaluator_model_raw") or next(iter(row.names()), "")
-    return named.rpartition("/")[2].casefold(), row.text("response_id"), row.text("criterion")
+    judge = row.text("evaluator_model", "evaluator_model_raw") or next(iter(row.names()), "")
+    return judge.rpartition("/")[2].casefold(), row.text("response_id"), row.text("criterion")
 
 
 def _of_mean(

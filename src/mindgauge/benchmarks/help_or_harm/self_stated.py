@@ -77,20 +77,20 @@ def _sets(files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> Itera
     for name in {_set(file): None for file in files.files}:
         about = [file for file in files.files if _set(file) == name]
         heights = Counter(len(rows[file.source]) for file in about)
-        own = inputs.get(name)
-        most = max(heights, key=lambda height: (heights[height], height == own, height))
-        whose = "its set has" if most == own else "the other files of its set have"
+        stated = inputs.get(name)
+        height_of_set = max(heights, key=lambda height: (heights[height], height == stated, height))
+        source_of_height = "its set has" if height_of_set == stated else "the other files of its set have"
         checked["numbers of rows"] += len(about)
         texts = {}
         for file in about:
-            if (height := len(rows[file.source])) != most:
-                yield file.source, f"{height:,} rows, and {whose} {most:,}"
+            if (height := len(rows[file.source])) != height_of_set:
+                yield file.source, f"{height:,} rows, and {source_of_height} {height_of_set:,}"
             elif file.dataset:
                 texts[file.source] = [released.text(row["inputs"]) for row in rows[file.source]]
         holding = Counter(text for column in texts.values() for text in {*column})
         for source, column in texts.items():
-            alone = [place for place, text in enumerate(column) if 2 * holding[text] < len(texts)]
-            yield from ((source, f"row {place}: inputs that most files of its set do not have") for place in alone)
+            strangers = [place for place, text in enumerate(column) if 2 * holding[text] < len(texts)]
+            yield from ((source, f"row {place}: inputs that most files of its set do not have") for place in strangers)
 
 
 def _tables(data: Path, files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> Iterator[Fault]:
@@ -154,8 +154,8 @@ def _fault(file: ReleasedFile, row: dict[str, Any], single: list[dict[str, Any]]
         Counter(score for score in some if score is not None) for some in (scores, map(released.score, repeats))
     )
     # Where a file of single evaluations is not here, more are merged than are single.
-    same = cast == merged if len(single) >= _RUNS else cast <= merged
-    return "" if same else "evals are not those of the files of single evaluations"
+    match = cast == merged if len(single) >= _RUNS else cast <= merged
+    return "" if match else "evals are not those of the files of single evaluations"
 
 
 def _of_lowest(file: ReleasedFile, row: dict[str, Any], means: _Means, checked: Counter[str]) -> str:
@@ -167,9 +167,9 @@ def _of_lowest(file: ReleasedFile, row: dict[str, Any], means: _Means, checked: 
     stated: Mapping[str, Any] = panel if isinstance(panel, dict) else {judge: row.get("evaluation")}
     for name, score in stated.items():
         merged = means.get((released.text(row["inputs"]), answer_text(row)), [])
-        own = [mean for judge, mean in merged if f"{judge}-".startswith(f"{name}-")]
-        checked["means"] += bool(own)
-        found = [of_mean(score, None, [mean], ("evaluation", "", f"the merged files of {name}")) for mean in own]
+        scores = [mean for judge, mean in merged if f"{judge}-".startswith(f"{name}-")]
+        checked["means"] += bool(scores)
+        found = [of_mean(score, None, [mean], ("evaluation", "", f"the merged files of {name}")) for mean in scores]
         if found and all(found):
             return found[0]
     return ""
