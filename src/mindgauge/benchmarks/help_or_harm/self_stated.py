@@ -77,9 +77,9 @@ def _sets(files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> Itera
     for name in {_set(file): None for file in files.files}:
         about = [file for file in files.files if _set(file) == name]
         heights = Counter(len(rows[file.source]) for file in about)
-        stated = inputs.get(name)
-        height_of_set = max(heights, key=lambda height: (heights[height], height == stated, height))
-        source_of_height = "its set has" if height_of_set == stated else "the other files of its set have"
+        own_height = inputs.get(name)
+        height_of_set = max(heights, key=lambda height: (heights[height], height == own_height, height))
+        source_of_height = "its set has" if height_of_set == own_height else "the other files of its set have"
         checked["numbers of rows"] += len(about)
         texts = {}
         for file in about:
@@ -120,11 +120,11 @@ def _answers(files: HelpOrHarmRelease, rows: _Rows, checked: Counter[str]) -> It
         for place, row in enumerate(rows[file.source]):
             others = [f for f in about if place < len(rows[f.source])]
             checked["answers"] += len(others)
-            differing = [f for f in others if _other_answer(row, rows[f.source][place])]
-            if 2 * len(differing) > len(others) > 1:
-                yield file.source, f"row {place}: an answer other than in {len(differing)} files that evaluate it"
+            changes = [f for f in others if _other_answer(row, rows[f.source][place])]
+            if 2 * len(changes) > len(others) > 1:
+                yield file.source, f"row {place}: an answer other than in {len(changes)} files that evaluate it"
             else:
-                yield from ((f.source, f"row {place}: an answer other than in {file.source}") for f in differing)
+                yield from ((f.source, f"row {place}: an answer other than in {file.source}") for f in changes)
 
 
 def _other_answer(row: dict[str, Any], judged: dict[str, Any]) -> bool:
@@ -139,8 +139,8 @@ def _fault(file: ReleasedFile, row: dict[str, Any], single: list[dict[str, Any]]
         label, mode = row.get("label") or None, released.mode(votes)
         if label != mode:
             return f"label is {label!r}, and its votes give {mode!r}"
-        cast = Counter(other["label"] for other in single if other.get("label"))
-        return "" if cast <= Counter(votes) else "its votes are not those of the files of single labels"
+        votes_of_files = Counter(other["label"] for other in single if other.get("label"))
+        return "" if votes_of_files <= Counter(votes) else "its votes are not those of the files of single labels"
     scores = [released.score(other.get("evaluation")) for other in single]
     if evals is None and panel is None and file.kind == "merged_judgements":
         evals = scores
@@ -150,11 +150,11 @@ def _fault(file: ReleasedFile, row: dict[str, Any], single: list[dict[str, Any]]
     checked["means"] += 1
     if fault := of_mean(row.get("evaluation"), row.get("evaluation_std"), repeats, _NAMES):
         return fault
-    cast, merged = (
+    votes_of_files, merged = (
         Counter(score for score in some if score is not None) for some in (scores, map(released.score, repeats))
     )
     # Where a file of single evaluations is not here, more are merged than are single.
-    match = cast == merged if len(single) >= _RUNS else cast <= merged
+    match = votes_of_files == merged if len(single) >= _RUNS else votes_of_files <= merged
     return "" if match else "evals are not those of the files of single evaluations"
 
 
@@ -164,12 +164,14 @@ def _of_lowest(file: ReleasedFile, row: dict[str, Any], means: _Means, checked: 
         return ""
     panel = row.get("llm_evaluations")
     judge = named_source(row).get("judge") or file.rater or _FIRST_JUDGE
-    stated: Mapping[str, Any] = panel if isinstance(panel, dict) else {judge: row.get("evaluation")}
-    for name, score in stated.items():
+    by_judge: Mapping[str, Any] = panel if isinstance(panel, dict) else {judge: row.get("evaluation")}
+    for name, score in by_judge.items():
         merged = means.get((released.text(row["inputs"]), answer_text(row)), [])
         scores = [mean for judge, mean in merged if f"{judge}-".startswith(f"{name}-")]
         checked["means"] += bool(scores)
-        found = [of_mean(score, None, [mean], ("evaluation", "", f"the merged files of {name}")) for mean in scores]
-        if found and all(found):
-            return found[0]
+        contradictions = [
+            of_mean(score, None, [mean], ("evaluation", "", f"the merged files of {name}")) for mean in scores
+        ]
+        if contradictions and all(contradictions):
+            return contradictions[0]
     return ""

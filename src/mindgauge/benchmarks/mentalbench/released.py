@@ -170,8 +170,8 @@ def _named(sheet: RaterSheet, names: set[str], notes: list[str]) -> RaterSheet:
 
 def notes(data: Path) -> list[str]:
     """Say which files are read once of two, which are not, and which judges are none of the paper's."""
-    found = find(data)
-    return [*found.notes, *in_part(found)]
+    files = find(data)
+    return [*files.notes, *in_part(files)]
 
 
 def in_part(files: MentalBenchRelease) -> list[str]:
