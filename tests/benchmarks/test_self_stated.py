@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import zipfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -218,6 +220,247 @@ def test_a_zip_is_read_as_its_folder(whole: Path, tmp_path: Path) -> None:
     assert packed.checked == plain.checked
     loads = [mindgauge.load(NAME, data=data, out=tmp_path / data.name[:5]) for data in (tmp_path / "hub.zip", whole)]
     assert loads[0].ratings == loads[1].ratings
+
+
+def listed(name: str, digest: str, digests: dict[str, str]) -> object:
+    return {"files": [{name: path, digest: value} for path, value in digests.items()]}
+
+
+SPELLINGS: dict[str, Callable[[dict[str, str]], object]] = {
+    "dot": lambda digests: {f"./{name}": digest for name, digest in digests.items()},
+    "upper": lambda digests: {name: digest.upper() for name, digest in digests.items()},
+    "prefix": lambda digests: {name: f"sha256:{digest}" for name, digest in digests.items()},
+    "objects": lambda digests: {name: {"sha256": digest.upper()} for name, digest in digests.items()},
+    "up": lambda digests: {f"../{name}": digest for name, digest in digests.items()},
+    **{
+        f"{name} {digest}": partial(listed, name, digest)
+        for name, digest in (
+            ("filename", "digest"),
+            ("path", "hash"),
+            ("file", "checksum"),
+            ("name", "sha256"),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_digests_are_compared_however_the_manifest_spells_them(card: Path, spelling: str) -> None:
+    path = card / "checksums" / "sha256_manifest.json"
+    path.write_text(json.dumps(SPELLINGS[spelling](json.loads(path.read_text()))))
+    checked = Counter[str]()
+    assert self_stated.faults(card, benchmarks.asked_family(NAME), checked) == []
+    assert checked["digests"] == 62
+    changed(
+        card / RAW.replace("llm_raw/gpt-4o-mini/", "human_raw/").replace("test/gpt-5-nano", "validation/H1"),
+        score=pl.lit(2.0),
+    )
+    assert "H1.parquet: changed since" in one_line(card)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [({"elsewhere/x.parquet": "a" * 64}, "none of its 1 digest is of a file here"), ({"README.md": "a1b2"}, "no SHA-256 of a file is understood in it")],
+)  # fmt: skip
+def test_a_manifest_that_compares_nothing_is_said(card: Path, manifest: dict[str, str], problem: str) -> None:
+    (card / "checksums" / "sha256_manifest.json").write_text(json.dumps(manifest))
+    assert f"checksums/sha256_manifest.json: {problem}" in one_line(card)
+
+
+def test_the_digest_of_a_source_is_not_the_files_own(card: Path) -> None:
+    path = card / "metadata" / "provenance.json"
+    facts = {n: {"source_path": "x.json", "sha256": "a" * 64, **f} for n, f in json.loads(path.read_text()).items()}
+    path.write_text(json.dumps(facts))
+    from_card.seal(card)
+    assert mindgauge.reproduce(NAME, data=card).faults == []
+
+
+def test_a_part_with_a_card_alone_is_noted_and_more_rows_than_it_has_are_a_fault(card: Path) -> None:
+    for part in ("checksums", "metadata"):
+        shutil.rmtree(card / part)
+    for path in card.rglob("gpt-5-nano.parquet"):
+        path.unlink()
+    found = mindgauge.reproduce(NAME, data=card)
+    line = "README.md: responses (test) has 105 rows by this card, and 84 in 4 files; read as a part of the release"
+    assert (found.faults, line in found.notes) == ([], True)
+    readme = card / "README.md"
+    readme.write_text(readme.read_text().replace("num_examples: 105", "num_examples: 63"))
+    assert "README.md: responses (test) has 63 rows by this card, and 84 in 4 files" in one_line(card)
+
+
+def rewritten(folder: Path, kind: str, drop: tuple[str, ...]) -> None:
+    for path in (folder / "evaluations" / kind).rglob("*.parquet"):
+        pl.read_parquet(path).drop(drop, strict=False).write_parquet(path)
+
+
+def spelled_apart(card: Path) -> None:
+    rewritten(card, "llm_raw", ("evaluator_model",))
+    rewritten(card, "llm_merged", ("evaluator_model_raw",))
+    changed(card / RAW, score=pl.lit(5))
+
+
+def without_runs(card: Path) -> None:
+    rewritten(card, "llm_merged", ("score_runs", "score_std"))
+    changed(card / MERGED, score=pl.lit(1.0))
+
+
+BESIDE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "one spelling": (spelled_apart, "row 0: score_runs are not the single scores in llm_raw"),
+    "no runs": (without_runs, "row 0: score is 1, and the single scores in llm_raw give"),
+    "null": (lambda card: changed(card / MERGED, score=pl.lit(None)), "row 0: score is empty, and score_runs give"),
+    "null without runs": (
+        lambda card: changed(card / MERGED, score=pl.lit(None), score_runs=pl.lit(None)),
+        "row 0: score is empty, and the single scores in llm_raw give",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_merged_scores_are_held_against_single_ones_however_tables_spell_the_judge(card: Path, kind: str) -> None:
+    silent(card)
+    spoil, problem = BESIDE[kind]
+    spoil(card)
+    assert f"{MERGED}: {problem}" in one_line(card)
+
+
+def test_a_judge_that_only_the_path_names_is_a_judge_of_its_own(card: Path) -> None:
+    silent(card)
+    models = ("evaluator_model", "evaluator_model_raw", "answer_model", "answer_model_raw")
+    for kind in ("llm_raw", "llm_merged"):
+        rewritten(card, kind, models)
+    for path in (card / "responses").rglob("*.parquet"):
+        pl.read_parquet(path).drop(models, strict=False).write_parquet(path)
+    loaded = mindgauge.load("help_or_harm/response", data=card, out=card.with_name("run"))
+    assert loaded.faults == []
+    assert {count.name for count in loaded.counts if count.kind == "reply"} == {*from_card.ANSWERING.values()}
+    assert {*from_card.EVALUATORS.values()} <= {*loaded.ratings}
+    assert "unknown" not in loaded.ratings
+
+
+@pytest.mark.parametrize("written", ["[5.0, 4.0, None]", "[5. 4. nan]", "[np.float64(5.0), 4, nan]"])
+def test_runs_that_python_wrote_into_a_csv_are_read(card: Path, written: str) -> None:
+    silent(card)
+    path = card / MERGED
+    frame = pl.read_parquet(path).drop("score_std")
+    frame.with_columns(score=pl.lit(4.5), score_runs=pl.lit(written)).write_csv(path.with_suffix(".csv"))
+    path.unlink()
+    (card / RAW).unlink()
+    assert mindgauge.reproduce(NAME, data=card).faults == []
+
+
+def test_runs_that_are_no_numbers_are_refused(card: Path) -> None:
+    silent(card)
+    path = card / MERGED
+    frame = pl.read_parquet(path).with_columns(score_runs=pl.lit("[__import__('os').getcwd()]"))
+    frame.write_csv(path.with_suffix(".csv"))
+    path.unlink()
+    assert "score_runs is no JSON" in one_line(card)
+
+
+def test_a_table_that_cannot_be_read_leaves_load_with_1(
+    card: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent(card)
+    path = card / "responses" / "test" / "gpt-5-nano.parquet"
+    path.write_bytes(path.read_bytes()[:900])
+    monkeypatch.chdir(card.parent)
+    code, out, _ = invoke(monkeypatch, capsys, "load", NAME, "--data", card, "--anyway")
+    assert code == 1
+    assert "help_or_harm/response: not loaded" in out
+
+
+def test_a_merged_file_without_its_parts_is_held_against_the_single_files(small: Copy) -> None:
+    _merge(small)
+    rows = [{k: v for k, v in r.items() if k not in {"evals", "evaluation_std"}} for r in small.rows(MERGED_JSON)]
+    small.write(MERGED_JSON, [row | {"evaluation": 1.0} for row in rows])
+    assert f"{MERGED_JSON}: row 0: evaluation is 1, and its evaluations give 4" in one_line(small.root)
+
+
+@pytest.mark.parametrize(("cell", "said"), [(None, "empty"), ("one", "'one'")])
+def test_a_mean_that_is_no_number_is_named(small: Copy, cell: object, said: str) -> None:
+    _merge(small)
+    small.change(MERGED_JSON, 2, evaluation=cell)
+    assert f"{MERGED_JSON}: row 2: evaluation is {said}, and its evaluations give 4" in one_line(small.root)
+
+
+LOWEST = "llm_evaluator/sampled/sampled_lowest_scores_n200"
+
+
+def test_sets_of_lowest_scores_are_held_against_the_merged_files(small: Copy) -> None:
+    _merge(small)
+    rows = small.rows(MERGED_JSON)
+    alone = [{k: row[k] for k in ("inputs", "answer", "label")} | {"evaluation": 4.0} for row in rows]
+    source = MERGED_JSON.rpartition("/")[2]
+    small.write(f"{LOWEST}__gpt-5-nano.json", [row | {"source_file": source} for row in alone])
+    panel = {"gpt-4o-mini": 4.0, "gpt-5-nano": 4.0}
+    small.write(f"{LOWEST}__jury.json", [row | {"llm_evaluations": panel} for row in alone])
+    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    small.change(f"{LOWEST}__gpt-5-nano.json", 3, evaluation=1.0)
+    small.change(f"{LOWEST}__jury.json", 3, evaluation=1.0, llm_evaluations={"gpt-4o-mini": 1.0, "gpt-5-nano": 1.0})
+    told = one_line(small.root)
+    for name in ("gpt-5-nano", "jury"):
+        assert f"__{name}.json: row 3: evaluation is 1, and the merged files of gpt-4o-mini give 4" in told
+
+
+def test_a_table_of_lowest_scores_that_was_cut_is_named(small: Copy) -> None:
+    table = small.data / f"{LOWEST}.csv"
+    table.write_text("label,evaluation\n" + "self-harm,4.0\n" * 6)
+    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    table.write_text("label,evaluation\n" + "self-harm,4.0\n" * 5)
+    assert f"{LOWEST}.csv: 5 rows, and sampled_lowest_scores_n200.json has 6" in one_line(small.root)
+
+
+@pytest.mark.parametrize("merged", ["human_label/human-labeled-sampled_dataset_n206_s42-merged_labels.json", f"llm_label/gpt-4o-mini-labeled-{VALIDATION}-merged_labels.json"])  # fmt: skip
+def test_votes_are_those_of_the_single_labels(small: Copy, merged: str) -> None:
+    inputs = small.rows(f"processed/{VALIDATION}.json")
+    if merged.startswith("llm"):
+        labels = small.rows(f"llm_label/gpt-4o-mini-labeled-{VALIDATION}-{TIMES[0]}.json")
+        small.write(merged, [r | {"all_labels": [r["label"]] * 3} for r in labels])
+    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    assert len(inputs) == 6
+    small.change(merged, 2, all_labels=["self-harm"] * 5, label="self-harm")
+    assert f"{merged}: row 2: its votes are not those of the files of single labels" in one_line(small.root)
+
+
+ANSWERS = f"llm_answer/deepseek-chat-answers-{VALIDATION}-{TIMES[0]}.json"
+
+
+def test_answers_are_those_that_were_evaluated(small: Copy) -> None:
+    small.change(ANSWERS, 1, answer="Something else.")
+    assert f"{ANSWERS}: row 1: an answer other than in 3 files that evaluate it" in one_line(small.root)
+
+
+def test_an_answer_that_an_error_replaced_is_no_fault_and_another_is(small: Copy) -> None:
+    judged = next((small.data / "llm_evaluator").rglob(f"*deepseek*{TIMES[0]}_*.json"))
+    name = judged.relative_to(small.data).as_posix()
+    small.change(name, 1, answer="{broken", error="'appropriateness'")
+    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    small.change(name, 2, answer="Something else.")
+    assert f"{name}: row 2: an answer other than in {ANSWERS}" in one_line(small.root)
+
+
+@pytest.mark.parametrize("rows", [slice(4), slice(7)])
+@pytest.mark.parametrize("name", ["human_label/H1_scores_n206_s42.json", ANSWERS])
+@pytest.mark.parametrize("own_set", [True, False])
+def test_a_file_is_as_long_as_the_others_of_its_set(small: Copy, name: str, rows: slice, own_set: bool) -> None:
+    small.write(name, [*small.rows(name), small.rows(name)[0]][rows])
+    if not own_set:
+        (small.data / f"processed/{VALIDATION}.json").unlink()
+    assert re.search(
+        rf"{name}: {rows.stop} rows, and (its set has|the other files of its set have) 6", one_line(small.root)
+    )
+
+
+def test_one_altered_row_is_named(small: Copy) -> None:
+    small.change(ANSWERS, 4, inputs=["Another message."])
+    assert f"{ANSWERS}: row 4: inputs that most files of its set do not have" in one_line(small.root)
+
+
+def test_sheets_that_are_all_short_are_a_part(tmp_path: Path) -> None:
+    copy = mentalbench.Copy(tmp_path / "theirs")
+    copy.write(mentalbench.PEOPLE, mentalbench.rated(0, "human_response_"))
+    notes = mindgauge.reproduce("mentalbench", data=tmp_path / "theirs").notes
+    assert f"no sheet has more than {mentalbench.ROWS} rows, and 1,000 were released; read as a part" in notes
 
 
 @pytest.mark.parametrize("name", ["help_or_harm", "mentalbench"])

@@ -10,19 +10,20 @@ import hashlib
 import re
 from fnmatch import fnmatchcase
 from math import isclose
+from posixpath import normpath
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.hub_layout import is_one
 from mindgauge.benchmarks.hub_layout.cells import number
-from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
+from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError
 from mindgauge.records.files import bounds, folder, tables
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks.benchmark import Benchmark
@@ -31,8 +32,11 @@ Fault = tuple[str, str]
 """A file, and what is wrong with it."""
 _LISTS = ("checksums/sha256_manifest.json", "metadata/export_summary.json", "metadata/provenance.json")
 _CARD = "README.md"
-_NAMES, _ROWS = ("path", "file", "name"), ("rows", "num_rows", "row_count", "n")
-_SHA = re.compile(r"[0-9a-f]{64}")
+_NAMES, _ROWS = ("path", "file", "name", "filename", "file_name"), ("rows", "num_rows", "row_count", "n")
+_SHA = re.compile(r"(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
+_DIGEST = re.compile(r"sha[-_]?256.*|digest|hash|checksum", re.IGNORECASE)
+"""How an entry of a list says its file's SHA-256, beside the file's name."""
+_SHARD = re.compile(r"-\d{5}-of-\d{5}\.")
 _OWN_TABLE = re.compile(r"^\| `(\w+)` \| ([\d,]+) \|", re.MULTILINE)
 _OF_CARD = re.compile(r"^\s*(?:- )?(config_name|name|split|path|num_examples): *\"?([^\"\n]+)", re.MULTILINE)
 _SHOWN = 3
@@ -40,13 +44,15 @@ _CLOSE = 5e-4
 """How far a mean may be off that was written with three decimals."""
 
 
-def check(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, anyway: bool = False) -> list[str]:
-    """Return where a release contradicts itself, see `faults`.
+def check(
+    data: Path, members: Iterable[Benchmark], checked: Counter[str], notes: list[str], *, anyway: bool = False
+) -> list[str]:
+    """Return where a release contradicts itself, see `faults`; add to `notes` what is less than it says, and may be a part.
 
     Raises:
         MindgaugeError: it does so, and is not to be read `anyway`.
     """
-    lines = faults(data, members, checked)
+    lines = faults(data, members, checked, notes)
     if lines and not anyway:
         compared = ", ".join(f"{count:,} {what}" for what, count in checked.items()) or "nothing else"
         more = f"; and {plural(len(lines) - _SHOWN, 'more file')}" if len(lines) > _SHOWN else ""
@@ -57,12 +63,15 @@ def check(data: Path, members: Iterable[Benchmark], checked: Counter[str], *, an
     return lines
 
 
-def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> list[str]:
+def faults(
+    data: Path, members: Iterable[Benchmark], checked: Counter[str], notes: list[str] | None = None
+) -> list[str]:
     """Return where a release contradicts itself, a line for each file; count in `checked` what was compared."""
     if not data.is_dir() and not folder.is_zip(data):
         return []
     by_file: dict[str, list[str]] = {}
-    for file, fault in (*_Listings(data, checked).faults(), *_among_tables(data, members, checked)):
+    listings = _Listings(data, checked, [] if notes is None else notes)
+    for file, fault in (*listings.faults(), *_among_tables(data, members, checked)):
         by_file.setdefault(file, []).append(fault)
     tables_alone = {file: lines for file, lines in by_file.items() if not file.endswith(_CARD)}
     return [
@@ -74,11 +83,11 @@ def faults(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> l
 class _Listings:
     """A folder's files, and what its lists and cards say of them."""
 
-    def __init__(self, data: Path, checked: Counter[str]) -> None:
+    def __init__(self, data: Path, checked: Counter[str], notes: list[str]) -> None:
         self._files = {file.place.as_posix(): file for file in folder.below(data).all}
         self._listed: set[str] = set()
         self._heights: dict[str, int | None] = {}
-        self._checked = checked
+        self._checked, self._notes = checked, notes
 
     def faults(self) -> Iterator[Fault]:
         """Yield the files that their lists contradict, and then the cards."""
@@ -89,8 +98,15 @@ class _Listings:
             except (OSError, ValueError) as error:
                 yield place, f"cannot be read ({error})"
                 continue
+            root, digests = place.removesuffix(listing), 0
+            count = self._checked["digests"]
             for name, stated in facts:
-                yield from self._of_list(place.removesuffix(listing) + name, listing, stated)
+                digests += "sha256" in stated
+                path = name.replace("\\", "/")
+                inner = place.rpartition("/")[0] + "/" if path.startswith("../") else root
+                yield from self._of_list(normpath(inner + path), listing, stated)
+            if listing == _LISTS[0] and self._checked["digests"] == count:
+                yield place, f"none of its {plural(digests, 'digest')} is of a file here" if digests else "no SHA-256 of a file is understood in it"  # fmt: skip
         for place, file in self._files.items():
             if file.name == _CARD:
                 yield from self._of_card(place, file.read_text(errors="replace"))
@@ -99,7 +115,7 @@ class _Listings:
         self._listed.add(name)
         if name not in self._files:
             return
-        if isinstance(digest := stated.get("sha256"), str):
+        if digest := stated.get("sha256"):
             self._checked["digests"] += 1
             content, size = folder.content(self._files[name]), stated.get("size")
             if hashlib.sha256(content).hexdigest() != digest:
@@ -147,29 +163,42 @@ class _Listings:
             names = [n for n in self._listed | {*self._files} if any(fnmatchcase(n, glob) for glob in globs)]
             if names and self._files.keys() >= {*names}:
                 self._checked["numbers of rows"] += 1
-                height = sum(self._height(name) or 0 for name in names)
-                if height != rows:
+                heights = {name: self._height(name) for name in names}
+                yield from ((name, "cut off or damaged") for name, height in heights.items() if height is None)
+                height = sum(filter(None, heights.values()))
+                if None not in heights.values() and height != rows:
                     title = f"{config} ({split})" if split else config
-                    yield (
-                        place,
-                        f"{title} has {rows:,} rows by this card, and {height:,} in {plural(len(names), 'file')}",
-                    )
+                    line = f"{title} has {rows:,} rows by this card, and {height:,} in {plural(len(names), 'file')}"
+                    # Without a list of its files, a folder with fewer rows may be a part, unless one file is shorter.
+                    alike = any(map(_SHARD.search, names)) or all(heights[n] == heights[names[0]] for n in names)
+                    if height < rows and alike and not self._listed.intersection(names):
+                        self._notes.append(f"{place}: {line}; read as a part of the release")
+                    else:
+                        yield place, line
 
 
 def _facts(node: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what a list in any form says of the files that it names; what files were made of is nothing of theirs."""
     if isinstance(node, dict):
-        yield next((str(node[name]) for name in _NAMES if isinstance(node.get(name), str)), key), node
+        file = next((str(node[name]) for name in _NAMES if isinstance(node.get(name), str)), key)
+        digests = {name: match[1].lower() for name, value in node.items() if _DIGEST.fullmatch(name) and (match := _sha(value))}  # fmt: skip
+        of_source = any(name.startswith("source_") for name in node)  # then the digest is the source's
+        facts = {name: value for name, value in node.items() if name != "sha256"}
+        yield file, facts | ({"sha256": next(iter(digests.values()))} if digests and not of_source else {})
         for name, inner in node.items():
-            if name != "sources":
+            if name != "sources" and name not in digests:
                 yield from _facts(inner, name)
     elif isinstance(node, list):
         for inner in node:
             yield from _facts(inner)
-    elif isinstance(node, str) and _SHA.fullmatch(node):
-        yield key, {"sha256": node}
+    elif match := _sha(node):
+        yield key, {"sha256": match[1].lower()}
     elif type(node) is int:
         yield key, {"rows": node}
+
+
+def _sha(value: object) -> re.Match[str] | None:
+    return _SHA.fullmatch(value.strip()) if isinstance(value, str) else None
 
 
 def _among_tables(data: Path, members: Iterable[Benchmark], checked: Counter[str]) -> Iterator[Fault]:
@@ -183,43 +212,76 @@ def _among_tables(data: Path, members: Iterable[Benchmark], checked: Counter[str
     except MissingDataError:  # nothing of theirs is here, which whoever reads it says
         return
     except DataError as error:
-        name, _, problem = str(error).partition(": ")
-        yield name.removeprefix(f"{data}/"), problem or name
+        yield broken(error, data)
+
+
+def broken(error: DataError, data: Path) -> Fault:
+    """Return a file that cannot be read, and why."""
+    name, _, problem = str(error).partition(": ")
+    return name.removeprefix(f"{data}/"), problem or name
 
 
 def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tuple[str, str, str]) -> str:
     """Say how a mean differs from its repeats, or a standard deviation; empty where neither does."""
     valid = [value for value in map(number, repeats) if value is not None]
-    computed = (fmean(valid), pstdev(valid)) if valid else ()
-    for name, value, expected in zip(names, (number(stated), number(spread)), computed, strict=False):
+    if not valid:
+        return "" if number(stated) is None else f"{names[0]} is {stated}, and {names[2]} have no score"
+    if number(stated) is None:
+        return (
+            f"{names[0]} is {'empty' if stated in {None, ''} else repr(stated)}, and {names[2]} give {fmean(valid):.4g}"
+        )
+    computed = fmean(valid), pstdev(valid)
+    for name, value, expected in zip(names[:2], (number(stated), number(spread)), computed, strict=True):
         if value is not None and not isclose(value, expected, abs_tol=_CLOSE):
             return f"{name} is {value:g}, and {names[2]} give {expected:.4g}"
     return ""
 
 
 def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
-    """Compare means with the repeats beside them, and these with the single judgements."""
-    single: dict[tuple[str, ...], list[float]] = {}
-    subject = ("evaluator_model", "evaluator_model_raw", "response_id", "criterion")
+    """Compare means with the repeats beside them, these with the single judgements, and review sets with the means."""
+    single: dict[tuple[str, ...], list[float | None]] = {}
+    means: dict[tuple[str, ...], float | None] = {}
     for row in layout.rows(TableKind.RAW):
-        scores = single.setdefault(tuple(map(row.text, subject)), [])
-        if (score := number(row.cells.get("score"))) is not None:
-            scores.append(score)
+        single.setdefault(_subject(row), []).append(number(row.cells.get("score")))
     for kind in (TableKind.MERGED, TableKind.REVIEW):
         for row in layout.rows(kind):
-            if not isinstance(runs := row.json("score_runs"), list):
-                continue
-            checked["means"] += 1
-            valid = sorted(score for score in map(number, runs) if score is not None)
-            count, cells = row.whole("n_valid"), row.cells
-            fault = of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs"))
-            if not fault and count is not None and count != len(valid):
-                fault = f"n_valid is {count}, and score_runs has {len(valid)} scores"
-            if (
-                not fault
-                and kind is TableKind.MERGED
-                and valid != sorted(single.get(tuple(map(row.text, subject)), valid))
-            ):
-                fault = "score_runs are not the single scores in llm_raw"
-            if fault:
+            if fault := _of_mean(row, single if kind is TableKind.MERGED else {}, means, checked):
                 yield row.file, f"row {row.number}: {fault}"
+            if kind is TableKind.MERGED:
+                means[_subject(row)] = number(row.cells.get("score"))
+    for kind in (TableKind.RESPONSES, TableKind.PEOPLE):
+        for _ in layout.rows(kind):  # a file that is cut off cannot be read
+            pass
+
+
+def _subject(row: LayoutRow) -> tuple[str, ...]:
+    """Return what a row judges, and by whom: tables spell an evaluator in different ways, or their path alone names it."""
+    judge = row.text("evaluator_model", "evaluator_model_raw") or next(iter(row.names()), "")
+    return judge.rpartition("/")[2].casefold(), row.text("response_id"), row.text("criterion")
+
+
+def _of_mean(
+    row: LayoutRow, single: Mapping[tuple[str, ...], list[float | None]], means: Mapping[tuple[str, ...], float | None],
+    checked: Counter[str],
+) -> str:  # fmt: skip
+    """Say what a row with a mean has other than its repeats; empty where nothing is wrong."""
+    runs, cells, judged = row.json("score_runs"), row.cells, single.get(_subject(row))
+    valid = sorted(score for score in map(number, runs if isinstance(runs, list) else ()) if score is not None)
+    if not valid:
+        mean = means.get(_subject(row)) if judged is None else None
+        repeats, source = (judged, "the single scores in llm_raw") if judged else ([mean], "the merged scores")
+        if judged is None and mean is None:
+            return ""
+        checked["means"] += 1
+        return of_mean(
+            cells.get("score"), cells.get("score_std") if judged else None, repeats, ("score", "score_std", source)
+        )
+    checked["means"] += 1
+    count = row.whole("n_valid")
+    if fault := of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs")):
+        return fault
+    if count is not None and count != len(valid):
+        return f"n_valid is {count}, and score_runs has {len(valid)} scores"
+    if judged is not None and valid != sorted(score for score in judged if score is not None):
+        return "score_runs are not the single scores in llm_raw"
+    return ""

@@ -46,8 +46,10 @@ def load(
         )
     if json:
         render.as_json(result)
-        return
-    answer.first(*map(ended, result.summary()[: 1 + bool(result.ratings)]))
-    render.notes(result.notes, full=full)
-    print(f"The run: {result.run}")
-    answer.then(f"mindgauge report {result.run}")
+    else:
+        answer.first(*map(ended, result.summary()[: 1 + bool(result.ratings)]))
+        render.notes(result.notes, full=full)
+        print(f"The run: {result.run}")
+        answer.then(f"mindgauge report {result.run}")
+    if result.lacks_damaged():  # what could be read is in the run
+        raise typer.Exit(1)

@@ -60,6 +60,11 @@ class Loaded(Tabular, msgspec.Struct, frozen=True):
     checked: dict[str, int] = {}
     """How much of what it says of itself was compared."""
 
+    def lacks_damaged(self) -> bool:
+        """Whether a benchmark was not loaded because a file is one that contradicts its release."""
+        damaged = [fault.partition(": ")[0] for fault in self.faults]
+        return any(file in note for note in self.notes if ": not loaded (" in note for file in damaged)
+
     def summary(self) -> list[str]:
         """Say how much was loaded, by whom it was rated, and what was odd."""
         raters = [f"{name} {n:,}" for name, n in self.ratings.items()]
@@ -107,10 +112,11 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder, checked = Path(data), Counter[str]()
-    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, anyway=anyway)
+    parts: list[str] = []
+    faults = self_stated.check(folder, benchmarks.asked_family(name), checked, parts, anyway=anyway)
     hub = HubLayout(folder) if hub_layout.is_one(folder) else None
     members, notes = _released(name, folder, mapping or {}, hub)
-    notes = [*faults, *notes]
+    notes = [*faults, *parts, *notes]
     sources = hub.digests() if hub is not None else _sources(folder, [released for _, released in members])
     rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
     if rating_files:

@@ -90,7 +90,8 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, 
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     checked = Counter[str]()
-    faults = self_stated.check(Path(data), members, checked, anyway=anyway)
+    notes: list[str] = []
+    faults = self_stated.check(Path(data), members, checked, notes, anyway=anyway)
     cells: list[CellComparison] = []
     from_files = 0
     for benchmark in members:
@@ -103,5 +104,5 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, 
         cells += compared
     rows = [] if beside is None else new_rows(Path(beside), family)
     places = [] if beside is None else rank_places(Path(beside), family, Path(data))
-    notes = [line for benchmark in members if benchmark.files_read for line in benchmark.files_read(Path(data))]
+    notes += [line for benchmark in members if benchmark.files_read for line in benchmark.files_read(Path(data))]
     return Reproduction(name, cells, counts(cells), from_files, rows, places, notes, faults, dict(checked))

@@ -153,8 +153,8 @@ def test_a_set_of_means_has_no_runs(sets: Copy, tmp_path: Path) -> None:
 def test_a_jurys_ties_are_among_replies_that_all_of_it_scored(sets: Copy, tmp_path: Path) -> None:
     rows = sets.rows(JURY)
     for row in rows:
-        row["llm_evaluations"] = {"gpt-4o-mini": 4.0}
         row["evaluation"] = row["evaluation"] and 4.0
+        row["llm_evaluations"] = {"gpt-4o-mini": row["evaluation"]}
     sets.write(JURY, rows)
     jury = table(sets, tmp_path, "jury")
     assert set(jury["evaluator_model"]) == {"jury"}

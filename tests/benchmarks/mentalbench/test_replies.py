@@ -62,6 +62,7 @@ def test_every_reply_has_everybodys_seven_ratings(small: Copy) -> None:
         "repair": "code fence",
     }
     assert found.notes == [
+        "no sheet has more than 12 rows, and 1,000 were released; read as a part",
         f"{GPT}: repaired cells: 120 (120 × code fence)",
         "replies have no text: the files with ratings do not hold it, and the 100k file is not here",
     ]

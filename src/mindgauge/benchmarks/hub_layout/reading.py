@@ -48,6 +48,9 @@ _BY_PATH = (
 TEXT = ("messages", "inputs", "input", "text", "user", "prompt", "message")
 """Where the text of an item stands: the first of these that it has."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_NAMED = re.compile(r"responses.*|llm_(?:raw|merged)(?:_evaluations)?_?(.*)")
+_LIST = re.compile(r"\[([^\[\]{}]*)\]")
+_WRAPPED = re.compile(r"np\.\w+\(([^()]*)\)")
 _SPLIT = re.compile(r"(validation|test|train|dev)(?:$|[-_.])")
 RELEASED = "released replies and ratings"
 """What kind of run an export says it was made of, where others released its replies."""
@@ -79,6 +82,14 @@ class LayoutRow(NamedTuple):
         """The name of the table, whatever shards it is in."""
         return _SHARD.sub("", self.file.rpartition("/")[2].rpartition(".")[0])
 
+    def names(self) -> list[str]:
+        """Return what the path names after the kind of table, the split aside: a model, or an evaluator and a model."""
+        parts = [*self.file.split("/")[:-1], self.table]
+        place, match = next(((i, m) for i, part in enumerate(parts) if (m := _NAMED.fullmatch(part))), (0, None))
+        if match is None:
+            return []
+        return [part for part in (match.group(1) or "", *parts[place + 1 :]) if part and not _SPLIT.match(part)]
+
     def whole(self, name: str) -> int | None:
         """Return a whole number, however the file writes it; None where there is none.
 
@@ -105,7 +116,7 @@ class LayoutRow(NamedTuple):
         return str(self.cells.get(name, "")).strip().casefold() in {"true", "1", "1.0", "yes"}
 
     def json(self, name: str) -> Any:
-        """Return what a cell holds as a list or an object, also where it is written as JSON.
+        """Return what a cell holds as a list or an object, also where it is written as JSON, or numbers as Python writes a list.
 
         Raises:
             DataError: it is broken JSON.
@@ -116,7 +127,10 @@ class LayoutRow(NamedTuple):
         try:
             return bounds.json_value(cell)
         except ValueError as error:
-            raise DataError(f"{self.file}: row {self.number}: {name} is no JSON ({error})") from error
+            numbers = _numbers(cell)
+            if numbers is None:
+                raise DataError(f"{self.file}: row {self.number}: {name} is no JSON ({error})") from error
+            return numbers
 
 
 class HubLayout:
@@ -264,6 +278,18 @@ def _by_columns(columns: Collection[str]) -> TableKind | None:
         (TableKind.RAW, {"evaluator_model", "score"}), (TableKind.RESPONSES, {"response_text"}),
     )  # fmt: skip
     return next((kind for kind, needed in rules if needed <= present), None)
+
+
+def _numbers(cell: str) -> list[float | None] | None:
+    """Return the numbers of a list that Python, pandas or NumPy wrote; None where it is no such list."""
+    match = _LIST.fullmatch(_WRAPPED.sub(r"\1", cell.strip()))
+    tokens = match.group(1).replace(",", " ").split() if match else []
+    try:
+        return (
+            [None if t in {"None", "nan", "NaN", "<NA>"} else float(t.strip("'\"")) for t in tokens] if match else None
+        )
+    except ValueError:
+        return None
 
 
 def _columns(file: File) -> list[str]:

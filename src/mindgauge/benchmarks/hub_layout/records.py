@@ -175,7 +175,8 @@ class LayoutReader:
             self._reply(row, self._model(row), run)
 
     def _model(self, row: LayoutRow) -> str:
-        return row.text("answer_model") or self._names.model(row.text("answer_model_raw")) or "unknown"
+        model = row.text("answer_model") or self._names.model(row.text("answer_model_raw"))
+        return model or next(reversed(row.names()), "unknown")
 
     def _reply(self, row: LayoutRow, model: str, run: int, **extra: Any) -> None:
         ident = row.text(RESPONSE)
@@ -292,7 +293,8 @@ class LayoutReader:
             ))  # fmt: skip
 
     def _judge(self, row: LayoutRow) -> str:
-        return row.text("evaluator_model") or self._names.model(row.text("evaluator_model_raw")) or "unknown"
+        judge = row.text("evaluator_model") or self._names.model(row.text("evaluator_model_raw"))
+        return judge or next(iter(row.names()), "unknown")
 
     def _means(self, judged: set[tuple[str, str]]) -> None:
         """Take the ids of a judge's means, and its runs out of them where its single judgements are not here."""

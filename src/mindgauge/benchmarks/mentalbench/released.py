@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 PEOPLE = "panel"
 """The rater of the people's file: one consensus vector for each reply, without the persons behind it."""
 ORIGINAL = "original"
+_ROWS = 1_000
+"""How many rows each released sheet has."""
 _SYSTEMS = {
     ORIGINAL: ("original", "response", "human"),
     "claude-3.5-haiku": ("claude",),
@@ -168,7 +170,16 @@ def _named(sheet: RaterSheet, names: set[str], notes: list[str]) -> RaterSheet:
 
 def notes(data: Path) -> list[str]:
     """Say which files are read once of two, which are not, and which judges are none of the paper's."""
-    return list(find(data).notes)
+    files = find(data)
+    return [*files.notes, *in_part(files)]
+
+
+def in_part(files: MentalBenchRelease) -> list[str]:
+    """Say where no sheet has as many rows as were released; sheets that differ are a fault of the release."""
+    most = max((len(sheet.row) for sheet in files.sheets), default=_ROWS)
+    return (
+        [f"no sheet has more than {most:,} rows, and {_ROWS:,} were released; read as a part"] if most < _ROWS else []
+    )
 
 
 def _once_more(first: RaterSheet | Texts, part: RaterSheet | Texts) -> str:

@@ -163,7 +163,7 @@ def notes(
     empty: set[tuple[ConversationRow, str]],
 ) -> list[str]:
     """Return every finding."""
-    lines = list(files.notes)
+    lines = [*files.notes, *released.in_part(files)]
     for sheet in files.sheets[1:]:
         lines += _misaligned(files.sheets[0], sheet)
     for sheet_rated in rated:
