@@ -314,7 +314,7 @@ def test_what_is_printed_is_what_is_sent(tmp_path: Path) -> None:
     ("name", "files", "reason"),
     [
         ("trustmh/ethics", {"judge__en__md": "{scenary} {reply}"}, r"no slot \{scenary\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, options, reply, rubric, scenario, target, task"),
-        ("dialogue_safety", {"ask__en__md": "{dialogue} {reply} {scenario}"}, r"no slot \{scenario\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, order, reply, rubric, target$"),
+        ("dialogue_safety", {"ask__en__md": "{dialogue} {reply} {scenario}"}, r"no slot \{scenario\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, order, reply, rubric, target; for the word in braces write \{\{scenario\}\}$"),
         ("trustmh/ethics", {"judge__en__md": "{reply}"}, r"no slot \{dialogue\} or \{scenario\} or \{options\} or \{task\}"),
         ("trustmh/ethics", {"reply__en__md": "{task} {target}"}, r"no slot \{target\}; a prompt here may use dialogue, options, scenario, task"),
         ("trustmh/ethics", {"reply__en__md": "{task}"}, r"a prompt shows \{task\}, and sample \w+ has none; .* --data"),

@@ -81,9 +81,15 @@ def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
         rubric = Rubric.load(folder / RUBRIC)
     for file, reader in readers.items():
         rubric = reader(folder / file, rubric)
+    if RUBRIC not in contents:
+        rubric = rubric.without_misfit()
     rubric = _with_keys(_same_scale(rubric, benchmark, folder), settings, folder)
     prompts = _prompts(folder, kinds, benchmark)
     opening, shot = (prompts.pop(kind, {}) for kind in (OPENING, SHOT))
+    if shot and "shots" not in prompts:
+        raise UsageError(
+            f"{folder}: {SHOT}.en.md without shots.en.md, so our words would introduce the examples; bring both"
+        )
     if shot and settings.fence:
         raise UsageError(f"{folder}: {SHOT}.en.md shows an example without a fence; write fence = false in {SETTINGS}")
     instrument = UserInstrument(

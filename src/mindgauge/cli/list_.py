@@ -28,9 +28,7 @@ def list_(
             help="benchmarkcard: write each benchmark's card in the public schema BenchmarkCards, as JSON and Markdown."
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="With --to: the folder to write; default: benchmarkcards.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --to: the folder to write; default: benchmarkcards.")] = None,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:

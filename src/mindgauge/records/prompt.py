@@ -24,19 +24,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_SLOT = re.compile(r"\{([a-z_]+)\}")
+_BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
+_SLOT = re.compile(r"[a-z_]+")
+_SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
+_LINE_END = re.compile(r"(?:\r\n|\n|\r)\Z")
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt's text with its slots."""
+    """A prompt's text with its slots. Around a word, `{{` and `}}` are braces themselves, as in Python's `format`."""
 
     text: str
 
     @property
     def slots(self) -> frozenset[str]:
         """The names in braces."""
-        return frozenset(_SLOT.findall(self.text))
+        return frozenset(filter(_SLOT.fullmatch, self._single))
+
+    @property
+    def _single(self) -> list[str]:
+        """The words in single braces, slots among them."""
+        return [m[2] for m in _BRACED.finditer(self.text) if min(len(m[1]), len(m[3])) % 2]
 
     @property
     def hash(self) -> str:
@@ -49,23 +57,44 @@ class Prompt(msgspec.Struct, frozen=True):
         Raises:
             KeyError: a slot has no filling.
         """
-        return _SLOT.sub(lambda match: slots[match[1]], self.text)
+        return _BRACED.sub(lambda match: _filled(match, slots), self.text)
 
     @classmethod
     def load(cls, path: Path, slots: Iterable[str]) -> Prompt:
-        """Read a prompt that may use these slots; line ends around it are no part of it, and blanks are: `Answer: `.
+        """Read a prompt that may use these slots; the one line end that closes the file is no part of it, and all else is.
 
         Raises:
-            UsageError: the file cannot be read, or names a slot that will not be filled.
+            UsageError: the file cannot be read, says nothing, or names a slot that will not be filled.
         """
         try:
-            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip("\r\n"))
+            prompt = cls(_LINE_END.sub("", bounds.content(path, bounds.SETTINGS).decode()))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
-        unknown = prompt.slots - frozenset(slots)
+        if not prompt.text.strip():
+            raise UsageError(f"{path}: the prompt is empty; write its words, or remove the file")
+        known = frozenset(slots)
+        unknown = prompt.slots - known
         if unknown:
-            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted({*slots}))}")
+            name, listed = min(unknown), ", ".join(sorted(known))
+            raise UsageError(
+                f"{path}: no slot {{{name}}}; a prompt here may use {listed}; for the word in braces write {{{{{name}}}}}"
+            )
+        odd = [(f"{{{word}}}", word.casefold()) for word in prompt._single if word not in known]
+        odd += [(match[0], match[1].casefold()) for match in _SPACED.finditer(prompt.text)]
+        misspelt = next(((written, name) for written, name in odd if name in known), None)
+        if misspelt is not None:
+            raise UsageError(f"{path}: {misspelt[0]} is no slot; write {{{misspelt[1]}}}")
         return prompt
+
+
+def _filled(match: re.Match[str], slots: Mapping[str, str]) -> str:
+    """Write a word in braces: each pair of two braces is one, and a single pair within them makes the word a slot."""
+    opening, word, closing = match.groups()
+    pairs = min(len(opening), len(closing))
+    if pairs % 2 and not _SLOT.fullmatch(word):
+        return match[0]
+    text = slots[word] if pairs % 2 else word
+    return f"{opening[: len(opening) - pairs // 2 - pairs % 2]}{text}{closing[pairs // 2 + pairs % 2 :]}"
 
 
 class Nonces:

@@ -85,7 +85,9 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     judged, config = protocol([benchmark], config, None)
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-        judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, shares=judged.shares)
+        judged = msgspec.structs.replace(
+            benchmark, rubric=judged.rubric, protocol=table.category, brought=instrument, shares=judged.shares
+        )
     if table.own_left_out:
         own_family = msgspec.structs.replace(config.judging, own_family=True)
         config = msgspec.structs.replace(config, judging=own_family)
@@ -144,6 +146,14 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
     if own_rubric is not None:
         rubric = own_rubric
         brought = brought and msgspec.structs.replace(brought, replaces=own_rubric)
+    if brought is None:
+        rubric = rubric.without_misfit()
+    else:
+        for kind, other in replica.prompts.items():
+            brought.need(other)
+            brought = msgspec.structs.replace(
+                brought, kinds=(*brought.kinds, *([kind] if other in brought.kinds else []))
+            )
     criteria = tuple(
         msgspec.structs.replace(c, not_applicable={}) if c.name in replica.unconditional else c for c in rubric.criteria
     )
@@ -201,13 +211,25 @@ def to_bring(
 def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
     """Say which of a paper's words the user has not brought; empty where none is lacking.
 
-    A judge's prompt without a slot `{rubric}` holds the rubric itself.
+    A judge's prompt without a slot `{rubric}` holds the rubric itself; with one, it shows ours where the folder has none.
     """
-    in_folder = benchmark.brought.files if benchmark.brought is not None else ()
-    judging = [file for file in in_folder if file.startswith("judge.")]
-    if judging and not any("rubric" in prompt.slots for prompt in benchmark.prompts.get("judge", {}).values()):
-        in_folder = (*in_folder, "rubric.toml")
-    words = [file for file in files if file not in in_folder]
+    brought = benchmark.brought
+    if brought is None:
+        return _so_ours(files)
+    asking = [kind for kind in brought.kinds if kind.startswith(("ask", "judge"))]
+    prompts = [p for kind in asking for p in benchmark.prompts[kind].values()] + [*brought.opening.values()]
+    slots = {slot for prompt in prompts for slot in prompt.slots}
+    shown = {"rubric", "order"} & slots and not {"rubric.toml", *benchmark.shipped_instrument} & {*brought.files}
+    words = [file for file in files if file not in brought.files and (file != "rubric.toml" or shown or not asking)]
+    words += ["rubric.toml"] if shown and "rubric.toml" not in words else []
+    words += ["{form}"] if "form" in slots else []
+    settings = ["answer"] if asking and not benchmark.names_in and brought.answer is None else []
+    settings += ["fence = false"] if asking and not brought.bare else []
+    lacking = [_so_ours(words), f"{named(settings)} in instrument.toml, so our form is sent" if settings else ""]
+    return "; ".join(filter(None, lacking))
+
+
+def _so_ours(words: Sequence[str]) -> str:
     return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
 
 
