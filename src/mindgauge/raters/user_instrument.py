@@ -112,11 +112,12 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
         """
         role = "judge" if kinds[0].startswith("judge") else ""
         theirs = [kind for kind in self.kinds if kind.startswith(role) and not kind.startswith("reply")]
-        missing = next((kind for kind in kinds if kind not in self.kinds), None)
+        missing = next((kind for kind in kinds if kind not in theirs), None)
         if theirs and missing is not None:
+            also = ", and prompt.txt is one of these" if "prompt.txt" in self.files else ""
             raise UsageError(
-                f"instrument {self.name}: this run asks by {missing}.en.md, and the folder has the kind {named(theirs)} and not that, "
-                "so our words would be sent under its name; put in that file, too"
+                f"instrument {self.name}: this run asks by {missing}.en.md, and the folder has only {named(theirs)}{also}; "
+                "put that file in, or else our words would be sent under its name"
             )
 
     def need_keys(self, kind: str, prompts: Mapping[str, Prompt], rubric: Rubric) -> None:

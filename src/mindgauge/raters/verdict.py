@@ -264,7 +264,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
     names = {name.casefold() for name in (criterion.name, *criterion.aliases)}
     answers = [content[key] for key in _named(content, names)]
-    own = answers[0] if answers else None
+    own, levels = answers[0] if answers else None, {_level(answer, criterion) for answer in answers}
     reasons_given = own if isinstance(own, dict) else content
     checks = reasons_given.get(CHECKS)
     checks = checks if isinstance(checks, dict) else {}
@@ -282,7 +282,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
         DOUBLED in content
         or DOUBLED in reasons_given
         or DOUBLED in checks
-        or any(other != own and not _same(other, own, criterion) for other in answers[1:])
+        or (any(other != own for other in answers[1:]) and (len(levels) > 1 or None in levels))
     ):
         return replace(reasons, problem=TWICE)
     if isinstance(own, dict) and prompt_text.holds(own, _KEYS, RATIONALE):
@@ -303,12 +303,6 @@ def _level(answer: object, criterion: Criterion) -> Value | None:
     if fraction is not None and criterion.read(fraction[2]) == max(numbers_of_levels(criterion).values()):
         return criterion.read(fraction[1])
     return criterion.read(answer)
-
-
-def _same(one: object, other: object, criterion: Criterion) -> bool:
-    """Whether two answers are one level, written as a number and as text."""
-    value = _level(one, criterion)
-    return value is not None and value == _level(other, criterion)
 
 
 def _quotes(quotes: object) -> tuple[str, ...]:

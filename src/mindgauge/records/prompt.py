@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
 _SLOT = re.compile(r"[a-z_]+")
 _SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
-_LINE_END = re.compile(r"(?:\r\n|\n|\r)\Z")
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
 
 
@@ -67,7 +66,7 @@ class Prompt(msgspec.Struct, frozen=True):
             UsageError: the file cannot be read, says nothing, or names a slot that will not be filled.
         """
         try:
-            prompt = cls(_LINE_END.sub("", bounds.content(path, bounds.SETTINGS).decode()))
+            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().removesuffix("\n").removesuffix("\r"))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
         if not prompt.text.strip():
@@ -79,22 +78,21 @@ class Prompt(msgspec.Struct, frozen=True):
             raise UsageError(
                 f"{path}: no slot {{{name}}}; a prompt here may use {listed}; for the word in braces write {{{{{name}}}}}"
             )
-        odd = [(f"{{{word}}}", word.casefold()) for word in prompt._single if word not in known]
-        odd += [(match[0], match[1].casefold()) for match in _SPACED.finditer(prompt.text)]
-        misspelt = next(((written, name) for written, name in odd if name in known), None)
-        if misspelt is not None:
-            raise UsageError(f"{path}: {misspelt[0]} is no slot; write {{{misspelt[1]}}}")
+        singles = [(f"{{{word}}}", word) for word in prompt._single if word not in known]
+        for written, word in (*singles, *((match[0], match[1]) for match in _SPACED.finditer(prompt.text))):
+            if word.casefold() in known:
+                raise UsageError(f"{path}: {written} is no slot; write {{{word.casefold()}}}")
         return prompt
 
 
 def _filled(match: re.Match[str], slots: Mapping[str, str]) -> str:
     """Write a word in braces: each pair of two braces is one, and a single pair within them makes the word a slot."""
     opening, word, closing = match.groups()
-    pairs = min(len(opening), len(closing))
-    if pairs % 2 and not _SLOT.fullmatch(word):
+    count = min(len(opening), len(closing))
+    if count % 2 and not _SLOT.fullmatch(word):
         return match[0]
-    text = slots[word] if pairs % 2 else word
-    return f"{opening[: len(opening) - pairs // 2 - pairs % 2]}{text}{closing[pairs // 2 + pairs % 2 :]}"
+    gone = (count + 1) // 2
+    return f"{opening[gone:]}{slots[word] if count % 2 else word}{closing[gone:]}"
 
 
 class Nonces:

@@ -146,14 +146,11 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
     if own_rubric is not None:
         rubric = own_rubric
         brought = brought and msgspec.structs.replace(brought, replaces=own_rubric)
-    if brought is None:
-        rubric = rubric.without_misfit()
-    else:
-        for kind, other in replica.prompts.items():
+    rubric = rubric if brought else rubric.without_misfit()
+    for kind, other in replica.prompts.items():
+        if brought is not None:
             brought.need(other)
-            brought = msgspec.structs.replace(
-                brought, kinds=(*brought.kinds, *([kind] if other in brought.kinds else []))
-            )
+            brought = msgspec.structs.replace(brought, kinds=(*brought.kinds, *[kind] * (other in brought.kinds)))
     criteria = tuple(
         msgspec.structs.replace(c, not_applicable={}) if c.name in replica.unconditional else c for c in rubric.criteria
     )
@@ -213,24 +210,19 @@ def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
 
     A judge's prompt without a slot `{rubric}` holds the rubric itself; with one, it shows ours where the folder has none.
     """
-    brought = benchmark.brought
-    if brought is None:
-        return _so_ours(files)
-    asking = [kind for kind in brought.kinds if kind.startswith(("ask", "judge"))]
-    prompts = [p for kind in asking for p in benchmark.prompts[kind].values()] + [*brought.opening.values()]
-    slots = {slot for prompt in prompts for slot in prompt.slots}
-    shown = {"rubric", "order"} & slots and not {"rubric.toml", *benchmark.shipped_instrument} & {*brought.files}
-    words = [file for file in files if file not in brought.files and (file != "rubric.toml" or shown or not asking)]
-    words += ["rubric.toml"] if shown and "rubric.toml" not in words else []
-    words += ["{form}"] if "form" in slots else []
-    settings = ["answer"] if asking and not benchmark.names_in and brought.answer is None else []
-    settings += ["fence = false"] if asking and not brought.bare else []
-    lacking = [_so_ours(words), f"{named(settings)} in instrument.toml, so our form is sent" if settings else ""]
-    return "; ".join(filter(None, lacking))
-
-
-def _so_ours(words: Sequence[str]) -> str:
-    return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
+    brought, words, lacking = benchmark.brought, [*files], list[str]()
+    if brought is not None:
+        asking = [kind for kind in brought.kinds if kind.startswith(("ask", "judge"))]
+        prompts = [p for kind in asking for p in benchmark.prompts[kind].values()]
+        slots = {slot for prompt in (*prompts, *brought.opening.values()) for slot in prompt.slots}
+        shown = {"rubric", "order"} & slots and not {"rubric.toml", *benchmark.shipped_instrument} & {*brought.files}
+        words = [file for file in files if file not in brought.files and (file != "rubric.toml" or not asking)]
+        words += ["rubric.toml"] * bool(shown and asking) + ["{form}"] * ("form" in slots)
+        settings = ["answer"] * bool(asking and not benchmark.names_in and brought.answer is None)
+        settings += ["fence = false"] * bool(asking and not brought.bare)
+        lacking += [f"{named(settings)} in instrument.toml, so our form is sent"] if settings else []
+    ours = f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
+    return "; ".join(filter(None, [ours, *lacking]))
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:

@@ -260,16 +260,13 @@ def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
             f"{benchmark.name}: --protocol recognised needs a question that finds the {benchmark.protocol}, and there is "
             f"none; name it for each sample in a column `{benchmark.protocol}`"
         )
-    theirs = (
-        {kind.removesuffix(".split") for kind in benchmark.brought.kinds} if benchmark.brought is not None else {*()}
-    )
-    methods = [method for method in judging.method if method.prompt in theirs] or judging.method
-    if benchmark.brought is not None:
+    methods, brought = judging.method, benchmark.brought
+    if brought is not None:
+        theirs = {kind.removesuffix(".split") for kind in brought.kinds}
+        methods = tuple(method for method in methods if method.prompt in theirs) or methods
         for method in methods:
-            split = f"{method.prompt}.split"
-            benchmark.brought.need(
-                split if judging.mode is Mode.SPLIT and split in benchmark.prompts else method.prompt
-            )
+            split = f"{method.prompt}.split" if judging.mode is Mode.SPLIT else ""
+            brought.need(split if split in benchmark.prompts else method.prompt)
     return [benchmark.instrument(judging.mode, method=method) for method in methods]
 
 
