@@ -111,12 +111,12 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: it brings other prompts of what is asked.
         """
         role = "judge" if kinds[0].startswith("judge") else ""
-        theirs = [kind for kind in self.kinds if kind.startswith(role) and not kind.startswith("reply")]
-        missing = next((kind for kind in kinds if kind not in theirs), None)
-        if theirs and missing is not None:
-            also = ", and prompt.txt is one of these" if "prompt.txt" in self.files else ""
+        prompt_kinds = [kind for kind in self.kinds if kind.startswith(role) and not kind.startswith("reply")]
+        lack = next((kind for kind in kinds if kind not in prompt_kinds), None)
+        if prompt_kinds and lack is not None:
+            note = ", and prompt.txt is one of these" if "prompt.txt" in self.files else ""
             raise UsageError(
-                f"instrument {self.name}: this run asks by {missing}.en.md, and the folder has only {named(theirs)}{also}; "
+                f"instrument {self.name}: this run asks by {lack}.en.md, and the folder has only {named(prompt_kinds)}{note}; "
                 "put that file in, or else our words would be sent under its name"
             )
 
@@ -129,8 +129,8 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
         if self.answer is None or self.answer.of_words:
             return
         for language, prompt in prompts.items():
-            shown = (prompt, *self.opening.values())
-            words, slots = "\n".join(p.text for p in shown).casefold(), {slot for p in shown for slot in p.slots}
+            texts = (prompt, *self.opening.values())
+            words, slots = "\n".join(p.text for p in texts).casefold(), {slot for p in texts for slot in p.slots}
             keys = {key.strip() for key in _KEY.findall(words)}
             for criterion in rubric.criteria:
                 names = [name.casefold() for name in (criterion.name, *criterion.aliases)]

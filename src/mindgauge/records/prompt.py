@@ -71,17 +71,17 @@ class Prompt(msgspec.Struct, frozen=True):
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
         if not prompt.text.strip():
             raise UsageError(f"{path}: the prompt is empty; write its words, or remove the file")
-        known = frozenset(slots)
-        unknown = prompt.slots - known
+        names = frozenset(slots)
+        unknown = prompt.slots - names
         if unknown:
-            name, listed = min(unknown), ", ".join(sorted(known))
+            name, listed = min(unknown), ", ".join(sorted(names))
             raise UsageError(
                 f"{path}: no slot {{{name}}}; a prompt here may use {listed}; for the word in braces write {{{{{name}}}}}"
             )
-        singles = [(f"{{{word}}}", word) for word in prompt._single if word not in known]
-        for written, word in (*singles, *((match[0], match[1]) for match in _SPACED.finditer(prompt.text))):
-            if word.casefold() in known:
-                raise UsageError(f"{path}: {written} is no slot; write {{{word.casefold()}}}")
+        singles = [(f"{{{word}}}", word) for word in prompt._single if word not in names]
+        for source, word in (*singles, *((match[0], match[1]) for match in _SPACED.finditer(prompt.text))):
+            if word.casefold() in names:
+                raise UsageError(f"{path}: {source} is no slot; write {{{word.casefold()}}}")
         return prompt
 
 
@@ -91,8 +91,8 @@ def _filled(match: re.Match[str], slots: Mapping[str, str]) -> str:
     count = min(len(opening), len(closing))
     if count % 2 and not _SLOT.fullmatch(word):
         return match[0]
-    gone = (count + 1) // 2
-    return f"{opening[gone:]}{slots[word] if count % 2 else word}{closing[gone:]}"
+    half = (count + 1) // 2
+    return f"{opening[half:]}{slots[word] if count % 2 else word}{closing[half:]}"
 
 
 class Nonces:

@@ -210,19 +210,20 @@ def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
 
     A judge's prompt without a slot `{rubric}` holds the rubric itself; with one, it shows ours where the folder has none.
     """
-    brought, words, lacking = benchmark.brought, [*files], list[str]()
-    if brought is not None:
-        asking = [kind for kind in brought.kinds if kind.startswith(("ask", "judge"))]
-        prompts = [p for kind in asking for p in benchmark.prompts[kind].values()]
-        slots = {slot for prompt in (*prompts, *brought.opening.values()) for slot in prompt.slots}
-        shown = {"rubric", "order"} & slots and not {"rubric.toml", *benchmark.shipped_instrument} & {*brought.files}
-        words = [file for file in files if file not in brought.files and (file != "rubric.toml" or not asking)]
-        words += ["rubric.toml"] * bool(shown and asking) + ["{form}"] * ("form" in slots)
-        settings = ["answer"] * bool(asking and not benchmark.names_in and brought.answer is None)
-        settings += ["fence = false"] * bool(asking and not brought.bare)
-        lacking += [f"{named(settings)} in instrument.toml, so our form is sent"] if settings else []
-    ours = f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
-    return "; ".join(filter(None, [ours, *lacking]))
+    instrument, words, settings = benchmark.brought, [*files], list[str]()
+    if instrument is not None:
+        kinds = [kind for kind in instrument.kinds if kind.startswith(("ask", "judge"))]
+        prompts = [p for kind in kinds for p in benchmark.prompts[kind].values()]
+        slots = {slot for prompt in (*prompts, *instrument.opening.values()) for slot in prompt.slots}
+        worded = not {"rubric.toml", *benchmark.shipped_instrument}.isdisjoint(instrument.files)
+        words = [file for file in files if file not in instrument.files and (file != "rubric.toml" or not kinds)]
+        words += ["rubric.toml"] * bool(kinds and {"rubric", "order"} & slots and not worded)
+        words += ["{form}"] * ("form" in slots)
+        settings += ["answer"] * bool(kinds and not benchmark.names_in and instrument.answer is None)
+        settings += ["fence = false"] * bool(kinds and not instrument.bare)
+    parts = [f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours"] if words else []
+    parts += [f"{named(settings)} in instrument.toml, so our form is sent"] if settings else []
+    return "; ".join(parts)
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:

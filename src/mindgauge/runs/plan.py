@@ -260,13 +260,13 @@ def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
             f"{benchmark.name}: --protocol recognised needs a question that finds the {benchmark.protocol}, and there is "
             f"none; name it for each sample in a column `{benchmark.protocol}`"
         )
-    methods, brought = judging.method, benchmark.brought
-    if brought is not None:
-        theirs = {kind.removesuffix(".split") for kind in brought.kinds}
-        methods = tuple(method for method in methods if method.prompt in theirs) or methods
+    methods, user_instrument = judging.method, benchmark.brought
+    if user_instrument is not None:
+        prompts = {kind.removesuffix(".split") for kind in user_instrument.kinds}
+        methods = tuple(method for method in methods if method.prompt in prompts) or methods
         for method in methods:
             split = f"{method.prompt}.split" if judging.mode is Mode.SPLIT else ""
-            brought.need(split if split in benchmark.prompts else method.prompt)
+            user_instrument.need(split if split in benchmark.prompts else method.prompt)
     return [benchmark.instrument(judging.mode, method=method) for method in methods]
 
 
