@@ -361,7 +361,7 @@ def test_no_question_of_ours_is_asked_under_the_users_name(
 
 def test_no_judge_is_asked_by_another_prompt_of_ours_under_the_users_name(tmp_path: Path) -> None:
     folder = instrument(tmp_path / "a", judge__en__md="{dialogue} {reply} {rubric} {form}")
-    run = {"model": NOWHERE, "judge": JUDGE, "instrument": folder, "dry_run": True, "limit": 2}
+    run: dict[str, Any] = {"model": NOWHERE, "judge": JUDGE, "instrument": folder, "dry_run": True, "limit": 2}
     with pytest.raises(UsageError, match=r"asks by judge\.split\.en\.md, and the folder has only judge;"):
         mindgauge.run("mentalbench", mode="split", **run)
     with pytest.raises(UsageError, match=r"asks by judge\.chain\.en\.md"):
