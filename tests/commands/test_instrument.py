@@ -187,6 +187,25 @@ def test_judges_are_compared_by_ours_and_the_users_instrument(
     assert any({d.first, d.second} == raters for d in comparison.differences)
 
 
+def test_our_methods_of_judging_are_not_compared_under_the_users_name(
+    tmp_path: Path, replies_file: Callable[..., Path]
+) -> None:
+    rows = [
+        {"id": str(n), "user": f"Too much {n}.", "reply": f"I hear you {n}.", "model": "m", "label.ana.empathy": "yes"}
+        for n in range(2)
+    ]
+    with Stub(lambda body, count: says(DICT)) as stub:
+        comparison = mindgauge.judges_compare(
+            "psycrisis", replies=replies_file(*rows), judge=stub.judge, instrument=authors(tmp_path), out=tmp_path / "run",
+            judge_runs=1, resamples=100, qualify=False,
+        )  # fmt: skip
+        assert isinstance(comparison, JudgeComparison)
+        with Store(tmp_path / "run") as store:
+            raters = {r.rater for r in store.ratings("psycrisis") if r.rater_kind == "model"}
+    ours = {f"{stub.judge}{method}" for method in ("", " (general)", " (chain)")}
+    assert raters == {*ours, f"{stub.judge} (authors)"}
+
+
 @pytest.mark.parametrize(
     ("files", "reason"),
     [

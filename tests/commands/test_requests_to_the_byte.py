@@ -291,6 +291,83 @@ def test_without_the_words_of_an_example_they_are_still_to_bring(tmp_path: Path)
     assert "[supporter]" in content.partition("Now.")[0]
 
 
+def test_the_ends_of_a_prompt_are_sent_as_its_file_has_them(tmp_path: Path) -> None:
+    folder = instrument(
+        tmp_path / "a", SPEAKERS, ask__unordered__en__md="\n\nAs {{label}}, {A}:\r\n{reply}{dialogue}\n\n"
+    )
+    prompt = prompts(shown("dialogue_safety", instrument=folder))[0]
+    assert prompt.startswith("\n\nAs {label}, {A}:\r\n")
+    assert prompt.endswith("\n") and not prompt.endswith("\n\n")
+
+
+def anchors() -> str:
+    """Return a table of anchors in the authors' form."""
+    (criterion,) = asked_one("help_or_harm/response").rubric.criteria
+    return "label,1,2,3,4,5\n" + "".join(f"{category},a,b,c,d,e\n" for category in criterion.protocols)
+
+
+def test_nothing_of_ours_stands_among_the_users_anchors(small: Copy, tmp_path: Path) -> None:
+    judge = 'Rate {dialogue}: {reply}\n{rubric}\nAs {"Appropriateness": 1}'
+    folder = instrument(tmp_path / "a", f'{BARE}answer = "json"\n', judge__en__md=judge, protocol__csv=anchors())
+    plan = {"data": small.root, "judge": JUDGE, "where": {"split": ("validation",)}}
+    content = prompts(shown("help_or_harm/response", instrument=folder, **plan), "judge")[0]
+    levels = "\n".join(f"- {level}: {text}" for level, text in enumerate("abcde", 1))
+    assert content.partition(f"{TO_COME}\n")[2] == f'## appropriateness\n\n\n\n{levels}\nAs {{"Appropriateness": 1}}'
+    for request in shown("help_or_harm/response", **plan):
+        assert "misfit" not in str(request.body), "the paper's judges are not asked whether the category fits"
+
+
+@pytest.mark.parametrize(
+    ("settings", "files", "lacking"),
+    [
+        (f'{BARE}answer = "json"\n', {"judge__en__md": "{dialogue} {reply} {rubric}"}, "the words of protocol.csv and rubric.toml with"),
+        (f'{BARE}answer = "json"\n', {"judge__en__md": "{dialogue} {reply} appropriateness {form}", "protocol__csv": anchors()}, "the words of {form} with"),
+        (f'{BARE}answer = "json"\n', {"judge__en__md": "{dialogue} {reply} appropriateness", "system__en__md": "{form}", "protocol__csv": anchors()}, "the words of {form} with"),
+        (BARE, {"judge__en__md": "{dialogue} {reply} {rubric}", "protocol__csv": anchors()}, "answer in instrument.toml, so our form is sent"),
+        ('answer = "json"', {"judge__en__md": "{dialogue} {reply} {rubric}", "protocol__csv": anchors()}, "fence = false in instrument.toml, so our form is sent"),
+    ],
+)  # fmt: skip
+def test_what_is_ours_in_a_request_is_still_to_bring(
+    settings: str, files: dict[str, str], lacking: str, small: Copy, tmp_path: Path
+) -> None:
+    notices = list[str]()
+    folder = instrument(tmp_path / "a", settings, **files)
+    shown("help_or_harm/response", data=small.root, judge=JUDGE, instrument=folder, notice=notices.append, where={"split": ("validation",)})  # fmt: skip
+    assert any("still to bring" in notice and lacking in notice for notice in notices), notices
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "reason"),
+    [
+        ({"prompt__txt": "{dialogue} {reply}"}, {}, r"asks by ask\.unordered\.en\.md, and the folder has only ask, and prompt\.txt is one of these"),
+        ({"ask__en__md": "{dialogue} {reply}"}, {}, r"asks by ask\.unordered\.en\.md, and the folder has only ask;"),
+        ({"ask__en__md": "{dialogue} {reply} {examples}", "shots__en__md": "{examples}"}, {"ask": "few-shot"}, r"asks by ask\.unordered\.en\.md"),
+        ({"ask__unordered__en__md": "{dialogue} {reply} {examples}"}, {"ask": "few-shot"}, r"asks by shots\.en\.md"),
+        ({"ask__en__md": "{dialogue} {reply} {examples}"}, {"ask": "few-shot", "as_published": False}, r"asks by shots\.en\.md"),
+        ({"ask__en__md": "{dialogue} {reply}"}, {"ask": "sequential", "as_published": False}, r"asks by node\.en\.md"),
+        ({name: text for name, text in SHOTS.items() if name != "shots__en__md"}, {"ask": "few-shot"}, r"shot\.en\.md without shots\.en\.md.*bring both"),
+    ],
+)  # fmt: skip
+def test_no_question_of_ours_is_asked_under_the_users_name(
+    files: dict[str, str], options: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    folder = instrument(tmp_path / "a", SPEAKERS, **files)
+    with pytest.raises(UsageError, match=reason) as error:
+        mindgauge.run(
+            "dialogue_safety", model=NOWHERE, instrument=folder, dry_run=True, **{"as_published": True, **options}
+        )
+    assert "\n" not in str(error.value)
+
+
+def test_no_judge_is_asked_by_another_prompt_of_ours_under_the_users_name(tmp_path: Path) -> None:
+    folder = instrument(tmp_path / "a", judge__en__md="{dialogue} {reply} {rubric} {form}")
+    run: dict[str, Any] = {"model": NOWHERE, "judge": JUDGE, "instrument": folder, "dry_run": True, "limit": 2}
+    with pytest.raises(UsageError, match=r"asks by judge\.split\.en\.md, and the folder has only judge;"):
+        mindgauge.run("mentalbench", mode="split", **run)
+    with pytest.raises(UsageError, match=r"asks by judge\.chain\.en\.md"):
+        mindgauge.run("mentalbench", method="chain", **run)
+
+
 def test_what_is_printed_is_what_is_sent(tmp_path: Path) -> None:
     made.stories(tmp_path / "data")
     folder = instrument(tmp_path / "a", **STORIES)
@@ -314,7 +391,7 @@ def test_what_is_printed_is_what_is_sent(tmp_path: Path) -> None:
     ("name", "files", "reason"),
     [
         ("trustmh/ethics", {"judge__en__md": "{scenary} {reply}"}, r"no slot \{scenary\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, options, reply, rubric, scenario, target, task"),
-        ("dialogue_safety", {"ask__en__md": "{dialogue} {reply} {scenario}"}, r"no slot \{scenario\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, order, reply, rubric, target$"),
+        ("dialogue_safety", {"ask__en__md": "{dialogue} {reply} {scenario}"}, r"no slot \{scenario\}; a prompt here may use category, dialogue, examples, form, model_behavior, nonce, order, reply, rubric, target; for the word in braces write \{\{scenario\}\}$"),
         ("trustmh/ethics", {"judge__en__md": "{reply}"}, r"no slot \{dialogue\} or \{scenario\} or \{options\} or \{task\}"),
         ("trustmh/ethics", {"reply__en__md": "{task} {target}"}, r"no slot \{target\}; a prompt here may use dialogue, options, scenario, task"),
         ("trustmh/ethics", {"reply__en__md": "{task}"}, r"a prompt shows \{task\}, and sample \w+ has none; .* --data"),

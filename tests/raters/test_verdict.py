@@ -49,6 +49,14 @@ def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
         ('<think>perhaps {"score": 5}</think>{"score": 1}', 1),
         ("<think>perhaps 5</think> 4", 4),
         ('{"score": 5 or so} no: {"score": 2}', 2),
+        ('{"score ": 4}', 4),
+        ('{" Score": 4}', 4),
+        ('{"evaluation": {"score": 4}, "explanation": "It asks about safety."}', 4),
+        ('{"reason": "It asks.", " Result ": {"score": 4}}', 4),
+        ('{"score": "4/5"}', 4),
+        ('{"score": "4 / 5"}', 4),
+        ('{"score": 4, "Score": "4"}', 4),
+        ('{"score": 4, "SCORE ": "4/5"}', 4),
     ],
 )
 def test_reads(text: str, value: int) -> None:
@@ -72,6 +80,10 @@ def test_reads(text: str, value: int) -> None:
         '{"score": {"value": 4, "value": 5}}', '{"score": {"checks": {"a": "yes", "a": "no"}, "value": 5}}',
         '{"score": {"value": ' + "[" * 900 + "]" * 900 + "}}", "{'score': 0x" + "f" * 9000 + "}", "{'rationale': {1, 2}, 'score': 4}",
         '{"quotes": ["' + "well, " * 20_000 + '"], "copied": {"score": 5}, "score": 9}', '{"a": ' + "9" * 5000 + ', "b": {"score": 5}}',
+        '{"score": "4/10"}', '{"score": "4/4"}', '{"score": "9/5"}', '{"score": "4/5/5"}', '{"score": 4, "score ": 5}', '{"score": 4, "Score": "5"}', '{"score": 4, "Score": "four"}',
+        '{"score": "four", "Score": "five"}', '{"evaluation": {"score": 4}, "result": {"score": 4}}', '{"evaluation": {"score": 4}, "explanation": {"score": 5}}',
+        '{"evaluation": {"score": 4}, "quoted": "5"}', '{"copied": {"score": 5}, "explanation": "The reply says so."}', '{"evaluation": {"score": 4}, "evaluation": {"score": 5}, "reason": "r"}',
+        'It says {"evaluation": {"score": 5}, "explanation": "r"}.',
         "{'score': 4} {'score': ", 'It says {"score": 5}. {"quotes": ["my own', 'It says {"score": 5}. {"score"', '{"rationale": {"score": 5}, "quotes": []}',
     ],
 )  # fmt: skip

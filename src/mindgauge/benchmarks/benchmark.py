@@ -18,6 +18,7 @@ from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
 from mindgauge.benchmarks.released import Material, RankPlace, RatedAnswer, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
+from mindgauge.raters.part import worded
 from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.raters.user_instrument import UserInstrument
@@ -25,7 +26,7 @@ from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
-from mindgauge.records.rubric import Criterion, Method, Rubric, in_language, shipped
+from mindgauge.records.rubric import Criterion, Method, Rubric, shipped
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
@@ -353,13 +354,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """
         form = f"reply.{sample.tags.get(self.reply_forms[0])}" if self.reply_forms else ""
         prompts = self.prompts.get(form) or self.prompts.get("reply", {})
-        words = {language: prompt.text for language, prompt in prompts.items()}
-        if not words:
+        if not prompts:
             return sample.messages
-        text = in_language(words, sample.tags.get("language", "en"))
-        prompt = Prompt(text)
+        prompt = worded(prompts, sample.tags.get("language", "en"))
         if not prompt.slots:
-            return (Message("system", text), *sample.messages)
+            return (Message("system", prompt.fill({})), *sample.messages)
         *before, last = sample.messages
         slots = {"dialogue": last.content}
         filled = self.brought.fill(prompt, sample, slots) if self.brought is not None else prompt.fill(slots)
@@ -367,7 +366,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
 
     def unasked(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return a dialogue without what `asked` puts before it, where it stands there."""
-        words = {prompt.text for prompt in self.prompts.get("reply", {}).values()}
+        words = {prompt.fill({}) for prompt in self.prompts.get("reply", {}).values() if not prompt.slots}
         return messages[1:] if messages[0].role == "system" and messages[0].content in words else messages
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:

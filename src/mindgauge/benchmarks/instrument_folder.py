@@ -76,14 +76,16 @@ def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
     kinds = {file: kind for file in contents if (kind := _kind(file, benchmark)) is not None}
     readers = {file: reader for file, reader in benchmark.shipped_instrument.items() if file in contents}
     _refuse_unread(folder, contents, {SETTINGS, RUBRIC, *kinds, *readers}, benchmark)
-    rubric = benchmark.rubric
-    if RUBRIC in contents:
-        rubric = Rubric.load(folder / RUBRIC)
+    rubric = Rubric.load(folder / RUBRIC) if RUBRIC in contents else benchmark.rubric.without_misfit()
     for file, reader in readers.items():
         rubric = reader(folder / file, rubric)
     rubric = _with_keys(_same_scale(rubric, benchmark, folder), settings, folder)
     prompts = _prompts(folder, kinds, benchmark)
     opening, shot = (prompts.pop(kind, {}) for kind in (OPENING, SHOT))
+    if shot and "shots" not in prompts:
+        raise UsageError(
+            f"{folder}: {SHOT}.en.md without shots.en.md, so our words would introduce the examples; bring both"
+        )
     if shot and settings.fence:
         raise UsageError(f"{folder}: {SHOT}.en.md shows an example without a fence; write fence = false in {SETTINGS}")
     instrument = UserInstrument(

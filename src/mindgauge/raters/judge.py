@@ -111,6 +111,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def of_dialogues(self) -> Instrument:
         """What a judge of whole dialogues works with: the same rubric, and prompts and a name of its own."""
+        if self.brought is not None:
+            self.brought.need("judge.dialogue")
         return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={}, client_prompts={})
 
     @cached_property
@@ -127,6 +129,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def of_clients(self) -> Instrument:
         """What a judge of clients works with, likewise."""
+        if self.brought is not None:
+            self.brought.need("judge.client")
         return msgspec.structs.replace(self, prompts=self.client_prompts, dialogue_prompts={}, client_prompts={})
 
     def only(self, criteria: tuple[str, ...]) -> Instrument:

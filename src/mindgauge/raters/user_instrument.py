@@ -12,6 +12,7 @@ import msgspec
 
 from mindgauge.raters.part import worded
 from mindgauge.raters.verdict_form import VerdictForm
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.regex import regex
@@ -103,6 +104,22 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
         reply = "".join(message.content for message in sample.messages[place:])
         return self.fill(prompt, sample, {"dialogue": self.transcript(sample.messages[:place]), "reply": reply})
 
+    def need(self, *kinds: str) -> None:
+        """Check that none of these prompts would be ours in the midst of the user's.
+
+        Raises:
+            UsageError: it brings other prompts of what is asked.
+        """
+        role = "judge" if kinds[0].startswith("judge") else ""
+        prompt_kinds = [kind for kind in self.kinds if kind.startswith(role) and not kind.startswith("reply")]
+        lack = next((kind for kind in kinds if kind not in prompt_kinds), None)
+        if prompt_kinds and lack is not None:
+            note = ", and prompt.txt is one of these" if "prompt.txt" in self.files else ""
+            raise UsageError(
+                f"instrument {self.name}: this run asks by {lack}.en.md, and the folder has only {named(prompt_kinds)}{note}; "
+                "put that file in, or else our words would be sent under its name"
+            )
+
     def need_keys(self, kind: str, prompts: Mapping[str, Prompt], rubric: Rubric) -> None:
         """Check that a prompt which asks for an object names a key for each criterion, by which its value can be found.
 
@@ -112,14 +129,15 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
         if self.answer is None or self.answer.of_words:
             return
         for language, prompt in prompts.items():
-            words = "\n".join(p.text for p in (prompt, *self.opening.values())).casefold()
+            texts = (prompt, *self.opening.values())
+            words, slots = "\n".join(p.text for p in texts).casefold(), {slot for p in texts for slot in p.slots}
             keys = {key.strip() for key in _KEY.findall(words)}
             for criterion in rubric.criteria:
                 names = [name.casefold() for name in (criterion.name, *criterion.aliases)]
                 patterns = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names]
-                in_words = "{rubric}" in words or any(re.search(pattern, words) for pattern in patterns)
+                in_words = "rubric" in slots or any(re.search(pattern, words) for pattern in patterns)
                 findable = not keys.isdisjoint(names) if keys else in_words
-                if not (findable or "{form}" in words or criterion.name in self.keyed):
+                if not (findable or "form" in slots or criterion.name in self.keyed):
                     shown_keys = f"the keys {', '.join(sorted(keys))}" if keys else "no key"
                     raise UsageError(
                         f"{kind}.{language}.md asks for an answer as {self.answer}, and names {shown_keys}, so that no value for "

@@ -25,7 +25,7 @@ from mindgauge.records import Status, Value
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.regex import regex
 from mindgauge.records.rubric import Method
-from mindgauge.records.rubric.criterion import numbers_of_levels
+from mindgauge.records.rubric.criterion import numbered, numbers_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -58,6 +58,9 @@ _WRAPPERS = {
     "评定", "结果",
 }  # fmt: skip
 """Keys under which a whole answer may hold the verdict; under any other it may be somebody else's."""
+_EXPLAINED = {"explanation", "reason", "reasons", "reasoning", "justification", "解释", "理由"}
+"""Keys that may stand next to such a one, with words and nothing else."""
+_FRACTION = regex(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*")
 _KEYS = frozenset((RATIONALE, QUOTES, CHECKS, UNCERTAIN, MISFIT, VALUE))
 _MARKS = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»")}
 _AROUND = " \t\r\n`"
@@ -181,15 +184,16 @@ def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
 def _naming(part: JsonObject, names: frozenset[str], *, alone: bool) -> JsonObject | None:
     """Return an object if it has one of the names as a key of its own; the whole answer may wrap it (`{"verdict": {…}}`)."""
     value = part.value
-    if alone and value is not None and len(value) == 1 and not _named(value, names):
-        ((key, inner),) = value.items()
-        value = inner if key.strip().casefold() in _WRAPPERS and isinstance(inner, dict) else value
+    if alone and value is not None and not _named(value, names):
+        words = [key for key in _named(value, _EXPLAINED) if isinstance(value[key], str)]
+        inner = [value[key] for key in _named(value, _WRAPPERS) if isinstance(value[key], dict)]
+        value = inner[0] if len(inner) == 1 and len(value) == 1 + len(words) else value
     return part._replace(value=value) if value is not None and _named(value, names) else None
 
 
 def _named(content: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Return the keys of an object that are one of some names, whatever their case."""
-    return [key for key in content if key.casefold() in names]
+    """Return the keys of an object that are one of some names, whatever their case and the blanks around them."""
+    return [key for key in content if key.strip().casefold() in names]
 
 
 def _mentions(part: JsonObject, answer: str, names: frozenset[str]) -> bool:
@@ -260,7 +264,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
     names = {name.casefold() for name in (criterion.name, *criterion.aliases)}
     answers = [content[key] for key in _named(content, names)]
-    own = answers[0] if answers else None
+    own, levels = answers[0] if answers else None, {_level(answer, criterion) for answer in answers}
     reasons_given = own if isinstance(own, dict) else content
     checks = reasons_given.get(CHECKS)
     checks = checks if isinstance(checks, dict) else {}
@@ -278,7 +282,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
         DOUBLED in content
         or DOUBLED in reasons_given
         or DOUBLED in checks
-        or any(other != own for other in answers[1:])
+        or (any(other != own for other in answers[1:]) and (len(levels) > 1 or None in levels))
     ):
         return replace(reasons, problem=TWICE)
     if isinstance(own, dict) and prompt_text.holds(own, _KEYS, RATIONALE):
@@ -286,11 +290,19 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
     answer = own.get(VALUE) if isinstance(own, dict) else own
     if _inapplicable(answer, criterion):
         return replace(reasons, status=Status.NOT_APPLICABLE)
-    value = criterion.read(answer)
+    value = _level(answer, criterion)
     if value is None:
         problem = f'"{criterion.name}" is none of {", ".join(map(str, criterion.choices))}'
         return replace(reasons, problem=problem, answer_text=_string(answer)[:60])
     return replace(reasons, status=Status.OK, value=value)
+
+
+def _level(answer: object, criterion: Criterion) -> Value | None:
+    """Read a level, also as `4/5` where 5 is the highest."""
+    fraction = _FRACTION.fullmatch(answer) if isinstance(answer, str) and numbered(criterion) else None
+    if fraction is not None and criterion.read(fraction[2]) == max(numbers_of_levels(criterion).values()):
+        return criterion.read(fraction[1])
+    return criterion.read(answer)
 
 
 def _quotes(quotes: object) -> tuple[str, ...]:

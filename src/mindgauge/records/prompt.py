@@ -24,19 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_SLOT = re.compile(r"\{([a-z_]+)\}")
+_BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
+_SLOT = re.compile(r"[a-z_]+")
+_SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt's text with its slots."""
+    """A prompt's text with its slots. Around a word, `{{` and `}}` are braces themselves, as in Python's `format`."""
 
     text: str
 
     @property
     def slots(self) -> frozenset[str]:
         """The names in braces."""
-        return frozenset(_SLOT.findall(self.text))
+        return frozenset(filter(_SLOT.fullmatch, self._single))
+
+    @property
+    def _single(self) -> list[str]:
+        """The words in single braces, slots among them."""
+        return [m[2] for m in _BRACED.finditer(self.text) if min(len(m[1]), len(m[3])) % 2]
 
     @property
     def hash(self) -> str:
@@ -49,23 +56,43 @@ class Prompt(msgspec.Struct, frozen=True):
         Raises:
             KeyError: a slot has no filling.
         """
-        return _SLOT.sub(lambda match: slots[match[1]], self.text)
+        return _BRACED.sub(lambda match: _filled(match, slots), self.text)
 
     @classmethod
     def load(cls, path: Path, slots: Iterable[str]) -> Prompt:
-        """Read a prompt that may use these slots; line ends around it are no part of it, and blanks are: `Answer: `.
+        """Read a prompt that may use these slots; the one line end that closes the file is no part of it, and all else is.
 
         Raises:
-            UsageError: the file cannot be read, or names a slot that will not be filled.
+            UsageError: the file cannot be read, says nothing, or names a slot that will not be filled.
         """
         try:
-            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip("\r\n"))
+            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().removesuffix("\n").removesuffix("\r"))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
-        unknown = prompt.slots - frozenset(slots)
+        if not prompt.text.strip():
+            raise UsageError(f"{path}: the prompt is empty; write its words, or remove the file")
+        names = frozenset(slots)
+        unknown = prompt.slots - names
         if unknown:
-            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted({*slots}))}")
+            name, listed = min(unknown), ", ".join(sorted(names))
+            raise UsageError(
+                f"{path}: no slot {{{name}}}; a prompt here may use {listed}; for the word in braces write {{{{{name}}}}}"
+            )
+        singles = [(f"{{{word}}}", word) for word in prompt._single if word not in names]
+        for source, word in (*singles, *((match[0], match[1]) for match in _SPACED.finditer(prompt.text))):
+            if word.casefold() in names:
+                raise UsageError(f"{path}: {source} is no slot; write {{{word.casefold()}}}")
         return prompt
+
+
+def _filled(match: re.Match[str], slots: Mapping[str, str]) -> str:
+    """Write a word in braces: each pair of two braces is one, and a single pair within them makes the word a slot."""
+    opening, word, closing = match.groups()
+    count = min(len(opening), len(closing))
+    if count % 2 and not _SLOT.fullmatch(word):
+        return match[0]
+    half = (count + 1) // 2
+    return f"{opening[half:]}{slots[word] if count % 2 else word}{closing[half:]}"
 
 
 class Nonces:

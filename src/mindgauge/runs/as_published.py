@@ -88,7 +88,9 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
     judged, config = protocol([benchmark], config, None)
     if table.category:
         instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
-        judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument, shares=judged.shares)
+        judged = msgspec.structs.replace(
+            benchmark, rubric=judged.rubric, protocol=table.category, brought=instrument, shares=judged.shares
+        )
     if table.own_left_out:
         own_family = msgspec.structs.replace(config.judging, own_family=True)
         config = msgspec.structs.replace(config, judging=own_family)
@@ -147,6 +149,11 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
     if own_rubric is not None:
         rubric = own_rubric
         brought = brought and msgspec.structs.replace(brought, replaces=own_rubric)
+    rubric = rubric if brought else rubric.without_misfit()
+    for kind, other in replica.prompts.items():
+        if brought is not None:
+            brought.need(other)
+            brought = msgspec.structs.replace(brought, kinds=(*brought.kinds, *[kind] * (other in brought.kinds)))
     criteria = tuple(
         msgspec.structs.replace(c, not_applicable={}) if c.name in replica.unconditional else c for c in rubric.criteria
     )
@@ -204,14 +211,22 @@ def to_bring(
 def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
     """Say which of a paper's words the user has not brought; empty where none is lacking.
 
-    A judge's prompt without a slot `{rubric}` holds the rubric itself.
+    A judge's prompt without a slot `{rubric}` holds the rubric itself; with one, it shows ours where the folder has none.
     """
-    in_folder = benchmark.brought.files if benchmark.brought is not None else ()
-    judging = [file for file in in_folder if file.startswith("judge.")]
-    if judging and not any("rubric" in prompt.slots for prompt in benchmark.prompts.get("judge", {}).values()):
-        in_folder = (*in_folder, "rubric.toml")
-    words = [file for file in files if file not in in_folder]
-    return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
+    instrument, words, settings = benchmark.brought, [*files], list[str]()
+    if instrument is not None:
+        kinds = [kind for kind in instrument.kinds if kind.startswith(("ask", "judge"))]
+        prompts = [p for kind in kinds for p in benchmark.prompts[kind].values()]
+        slots = {slot for prompt in (*prompts, *instrument.opening.values()) for slot in prompt.slots}
+        worded = not {"rubric.toml", *benchmark.shipped_instrument}.isdisjoint(instrument.files)
+        words = [file for file in files if file not in instrument.files and (file != "rubric.toml" or not kinds)]
+        words += ["rubric.toml"] * bool(kinds and {"rubric", "order"} & slots and not worded)
+        words += ["{form}"] * ("form" in slots)
+        settings += ["answer"] * bool(kinds and not benchmark.names_in and instrument.answer is None)
+        settings += ["fence = false"] * bool(kinds and not instrument.bare)
+    parts = [f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours"] if words else []
+    parts += [f"{named(settings)} in instrument.toml, so our form is sent"] if settings else []
+    return "; ".join(parts)
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
 from mindgauge.raters.classifier import is_classifier, open_classifier_rater
-from mindgauge.raters.judge import Instrument, Judge
+from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.english import named
@@ -250,17 +250,24 @@ def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) 
 
 
 def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
-    """Return what judges of replies to a benchmark work with, one for each method.
+    """Return what judges of replies to a benchmark work with, one for each method that the user's own prompts are for, if any.
 
     Raises:
-        UsageError: they are to find the protocol themselves, and nothing says how.
+        UsageError: they are to find the protocol themselves, and nothing says how; or the user's own prompts are others.
     """
     if judging.recognises and benchmark.protocol and benchmark.recognised_by is None:
         raise UsageError(
             f"{benchmark.name}: --protocol recognised needs a question that finds the {benchmark.protocol}, and there is "
             f"none; name it for each sample in a column `{benchmark.protocol}`"
         )
-    return [benchmark.instrument(judging.mode, method=method) for method in judging.method]
+    methods, user_instrument = judging.method, benchmark.brought
+    if user_instrument is not None:
+        prompts = {kind.removesuffix(".split") for kind in user_instrument.kinds}
+        methods = tuple(method for method in methods if method.prompt in prompts) or methods
+        for method in methods:
+            split = f"{method.prompt}.split" if judging.mode is Mode.SPLIT else ""
+            user_instrument.need(split if split in benchmark.prompts else method.prompt)
+    return [benchmark.instrument(judging.mode, method=method) for method in methods]
 
 
 def judging_by(model: Model, instrument: Instrument, config: RunConfig) -> Judge:

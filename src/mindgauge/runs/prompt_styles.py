@@ -35,7 +35,7 @@ def questions(
         samples: dialogues of a user's own, which may be among our samples under another id and are then no examples.
 
     Raises:
-        UsageError: it cannot be put in one of the ways.
+        UsageError: it cannot be put in one of the ways, or not in the user's own words.
         DataError: there are no labelled samples for the examples.
     """
     if not benchmark.closed:
@@ -45,6 +45,8 @@ def questions(
             missing = next(kind for kind in WAYS[way] if kind not in benchmark.prompts)
             others = ", ".join(benchmark.ways)
             raise UsageError(f"{benchmark.name} cannot be asked {way}: it has no {missing}.md (its ways: {others})")
+        if benchmark.brought is not None:
+            benchmark.brought.need(*WAYS[way])
         if way is PromptStyle.FEW_SHOT and not all(
             {"rubric", "examples"} & p.slots for p in benchmark.prompts["ask"].values()
         ):

@@ -101,10 +101,7 @@ def words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
     instruments = (
         {}
         if benchmark.closed
-        else {
-            f"{method} prompt{split}": i
-            for method, i in zip(judging.method, plan.instruments(benchmark, judging), strict=True)
-        }
+        else {f"{instrument.method} prompt{split}": instrument for instrument in plan.instruments(benchmark, judging)}
     )
     prompts = {kind: instrument.prompts for kind, instrument in instruments.items()}
     brought = benchmark.brought

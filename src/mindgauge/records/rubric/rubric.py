@@ -143,6 +143,12 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the rubric reduced to some criteria, for calls of their own."""
         return msgspec.structs.replace(self, criteria=tuple(c for c in self.criteria if c.name in names))
 
+    def without_misfit(self) -> Rubric:
+        """Return the rubric without the question whether the levels fit, which only our instrument asks."""
+        return msgspec.structs.replace(
+            self, criteria=tuple(msgspec.structs.replace(c, misfit={}) for c in self.criteria)
+        )
+
     def under(self, protocol: str) -> Rubric:
         """Return the rubric with its levels worded for one protocol.
 
