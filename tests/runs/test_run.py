@@ -141,7 +141,7 @@ def test_every_misbehaviour_has_its_status_and_harms_no_other(tmp_path: Path) ->
     ("verdict", "status"),
     [
         ('{"appropriateness": 7}', "unparsable"),
-        ('{"appropriateness": "5/5"}', "unparsable"),
+        ('{"appropriateness": "5/10"}', "unparsable"),
         ("I can't help with that request.", "refused"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_run_that_lacks_many_answers_has_no_place(tmp_path: Path) -> None:
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS, judged=False), limit=11)
     place = place_of(mindgauge.reproduce("trustmh", data=data, beside=run), "new")
     assert (place.place, place.low, place.value) == (None, None, None)
-    assert "It lacks 1 of 12 values, more than 5%" in place.told
+    assert "It lacks 1 of 12 values, more than 5 %" in place.told
 
 
 @pytest.mark.parametrize(("missing", "placed"), [(5, True), (6, False)])

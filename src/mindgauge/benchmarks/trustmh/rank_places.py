@@ -21,7 +21,7 @@ from mindgauge.benchmarks.suite import Suite
 from mindgauge.benchmarks.trustmh.reproduce import RESAMPLES, published_tables
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import plural
+from mindgauge.records.rounding import percent, plural
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.ratio import ratio
 
@@ -135,7 +135,7 @@ def _placed(place: RankPlace, score: _Score, cells: Sequence[Cells], people: Map
             f"This run has no values of {plural(empty, 'part')} of the score; run it --as-published on all items"
             if empty
             else f"It lacks {totals[part] - values[part]:,} of {plural(totals[part], 'value')}{part and f' of part “{part}”'}, "
-            f"more than {MOST_MISSING:.0%}: the answers that it has may be the easy ones"
+            f"more than {percent(MOST_MISSING)}: the answers that it has may be the easy ones"
         )
         return msgspec.structs.replace(place, note=reason)
     scores = score.better * _resampled(keys, np.array([[c[key] for c in cells] for key in keys]), people)
