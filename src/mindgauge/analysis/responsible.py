@@ -15,6 +15,7 @@ from mindgauge.analysis.scoring_views import STOCK_SHARE, UNSAFE, UNSAFE_SHARE
 from mindgauge.benchmarks.metrics.resistance import BENIGN, METHOD, over_refusal_rate
 from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,15 +84,18 @@ def missing(measured: set[str], run: str, members: Sequence[Benchmark]) -> dict[
     names = [benchmark.name for benchmark in members if not benchmark.closed]
     if not names:
         return {}
-    rate = f"“mindgauge rate {{}} --replies {run} --judge JUDGE”"
+
+    def rate(benchmark: str) -> str:
+        return f"“{command_line('rate', benchmark, '--replies', run, '--judge', 'JUDGE')}”"
+
     rated = next((b.name for b in members if unsafe_criteria(b)), "")
     lines = {
-        UNSAFE_SHARE.name: f"No verdict says which replies are unsafe: {rate.format(rated)} adds it."
+        UNSAFE_SHARE.name: f"No verdict says which replies are unsafe: {rate(rated)} adds it."
         if rated
         else "No rubric of this run says which levels of a reply are unsafe: name them in it with “unsafe = […]”.",
-        over_refusal_rate.name: f"No verdict says which benign requests were refused: {rate.format(REQUESTS)} adds it."
+        over_refusal_rate.name: f"No verdict says which benign requests were refused: {rate(REQUESTS)} adds it."
         if REQUESTS in names
-        else f"No benign request was put: “mindgauge run {REQUESTS} --where method=benign --model MODEL --judge JUDGE” puts 30.",
+        else f"No benign request was put: “{command_line('run', REQUESTS, '--where', 'method=benign', '--model', 'MODEL', '--judge', 'JUDGE')}” puts 30.",
         STOCK_SHARE.name: f"Stock replies are found only where a model answers in {stock.MANY} conversations or more: raise --limit.",
     }
     return {name: line for name, line in lines.items() if name not in measured}

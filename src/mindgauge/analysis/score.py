@@ -47,6 +47,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.shell import command_line
 from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued
@@ -285,7 +286,7 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
             added[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
     annotation = manifest.get("annotation", {})
     if annotation.get("asked_of_people") and annotation.get("benchmark") == benchmark.name:
-        rubric = Rubric.kept(folder / standalone_rubric.FILE, f"`mindgauge annotate status {folder}`")
+        rubric = Rubric.kept(folder / standalone_rubric.FILE, f"`{command_line('annotate', 'status', folder)}`")
         added |= {c.name: c for c in rubric.criteria if c.name in annotation["asked_of_people"]}
     return msgspec.structs.replace(benchmark, foreign_criteria=tuple(added.values()))
 

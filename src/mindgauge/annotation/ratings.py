@@ -20,6 +20,7 @@ from mindgauge.annotation.records import Answered, Phase, Role
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import UsageError
+from mindgauge.records.shell import command_line
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def flow(a: Annotation) -> Flowed:
     except UsageError as error:
         reason = str(error).partition(";")[0]
         return Flowed(
-            0, [], f"{reason}; people's ratings go into it with the next `mindgauge annotate status {a.folder}`"
+            0,
+            [],
+            f"{reason}; people's ratings go into it with the next `{command_line('annotate', 'status', a.folder)}`",
         )
     count = 0
     with store:

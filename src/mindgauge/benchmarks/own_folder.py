@@ -30,6 +30,7 @@ from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Rubric, faults
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +90,8 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
     reading = _Reading(folder)
     if not folder.is_dir():
         raise FaultsError(
-            f"{folder} is no benchmark", [f"there is no such folder; make one: mindgauge new {folder} --from FILE"]
+            f"{folder} is no benchmark",
+            [f"there is no such folder; make one: {command_line('new', folder, '--from', 'FILE')}"],
         )
     if not _NAME.fullmatch(name.rpartition("/")[2] or folder.name):
         reading.add(

@@ -23,6 +23,7 @@ from mindgauge.records import installed
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,7 +233,7 @@ def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
     if folder not in _named() and own_folder.has_code(Path(folder)):
         raise UsageError(
             f"{run} is of the benchmark {name} in {folder}, whose code has not been run on this machine; "
-            f"if you trust it, run: mindgauge list {folder}"
+            f"if you trust it, run: {command_line('list', folder)}"
         )
     return [benchmark for benchmark in _of_folder(Path(folder)) if benchmark.name == name]
 

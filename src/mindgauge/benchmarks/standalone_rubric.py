@@ -15,6 +15,7 @@ from mindgauge.benchmarks.benchmark import HERE
 from mindgauge.benchmarks.card import BenchmarkCard
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +99,11 @@ def kept(name: str, folder: Path, manifest: Mapping[str, Any]) -> Benchmark | No
     about = manifest.get(RUBRIC, {})
     if about.get("id") != name:
         return None
-    command = f"`mindgauge annotate status {folder}`" if "annotation" in manifest else "the command that made the run"
+    command = (
+        f"`{command_line('annotate', 'status', folder)}`"
+        if "annotation" in manifest
+        else "the command that made the run"
+    )
     Rubric.kept(folder / FILE, command)  # its status also takes up what its owner revised
     return _of(folder / FILE, messages=about.get("about") == MESSAGES)
 

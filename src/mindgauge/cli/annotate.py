@@ -8,6 +8,7 @@ import typer
 
 from mindgauge.cli import extras, options, render
 from mindgauge.records.rounding import bounded, percent
+from mindgauge.records.shell import command_line
 from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def made(result: "NewProject") -> None:
         print(f"How many to label: {result.needed}")
     for note in result.notes:
         print(f"Note: {note}")
-    print(f"Go on: mindgauge annotate serve {result.folder}")
+    print(f"Go on: {command_line('annotate', 'serve', result.folder)}")
 
 
 # `mindgauge annotate serve`.

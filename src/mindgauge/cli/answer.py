@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.cli import render
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,6 +38,6 @@ def sheet(table: ReportTable, total: int | None = None, *, omitted: Collection[s
     render.more((len(table.rows) if total is None else total) - len(top.rows))
 
 
-def then(command: str) -> None:
-    """Print what to type next."""
-    print(f"Next: {command}")
+def then(*words: object) -> None:
+    """Print the command to type next, by what follows `mindgauge`."""
+    print(f"Next: {command_line(*words)}")

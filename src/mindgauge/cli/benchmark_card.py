@@ -13,6 +13,7 @@ from mindgauge.records.english import words
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Scale, in_language
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,10 +133,11 @@ def _sample(benchmark: Benchmark) -> None:
 
 def _commands(entry: BenchmarkListing, benchmark: Benchmark) -> None:
     name = entry.name if not entry.folder else entry.folder
-    judge = " --judge JUDGE" if entry.judged else ""
     print()
-    answer.then(f"mindgauge run {name} --model MODEL{judge} --dry-run")
+    answer.then("run", name, "--model", "MODEL", *(["--judge", "JUDGE"] if entry.judged else []), "--dry-run")
     if entry.judged:
-        print(f"Replies that exist already: mindgauge rate {name} --replies replies.csv --judge JUDGE")
+        rated = command_line("rate", name, "--replies", "replies.csv", "--judge", "JUDGE")
+        print(f"Replies that exist already: {rated}")
     if benchmark.load is not None:
-        print(f"What the authors released: mindgauge load {name} --data DIR (mindgauge data list {name})")
+        loading = command_line("load", name, "--data", "DIR")
+        print(f"What the authors released: {loading} ({command_line('data', 'list', name)})")

@@ -46,7 +46,7 @@ def compare(
     names = dict.fromkeys([*(system.model for system in result.systems), *raters])
     with terminal.short([*names]):
         show(result, full=full, shown=show_unreliable)
-    answer.then(f"mindgauge report {' '.join(result.runs)}")
+    answer.then("report", *result.runs)
 
 
 def show(result: SystemComparison, *, full: bool, shown: bool) -> None:

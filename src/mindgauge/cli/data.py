@@ -9,6 +9,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.records.rounding import count, decimal
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from mindgauge.commands.data.released import DataListing
@@ -79,5 +80,5 @@ def fetch(
         if result.on_request:
             print(f"Not fetched: {', '.join(result.on_request)}. {result.obtain}")
         if result:
-            print(f"mindgauge run {name} --data {result.folder} --model MODEL")
+            print(command_line("run", name, "--data", result.folder, "--model", "MODEL"))
     raise typer.Exit(0 if result else 1)

@@ -36,7 +36,7 @@ def build(
         render.sentence(visible(line))
     rows = [[step.step, count(step.rows), count(step.dropped)] for step in result.steps]
     render.table("", ["step", "rows", "dropped"], rows)
-    answer.then(f"mindgauge audit {out / 'items.parquet'}")
+    answer.then("audit", out / "items.parquet")
 
 
 @app.command("transform", cls=options.Command)
@@ -79,8 +79,8 @@ def transform(
             render.sentence(visible(line))
         if result.sample:
             answer.then(
-                f"mindgauge annotate new labels --items {result.transforms[-1].run} --order {out / 'sample.csv'} --annotators ana,ben"
-            )
+                "annotate", "new", "labels", "--items", result.transforms[-1].run, "--order", out / "sample.csv", "--annotators", "ana,ben"
+            )  # fmt: skip
 
 
 @app.command("label", cls=options.Command)
@@ -117,7 +117,7 @@ def label(
     elif isinstance(result, LabelledByPanel):
         for line in result.summary():
             render.sentence(visible(line))
-        answer.then(f"mindgauge dataset check {out} --annotators ana,ben --out {out}-people")
+        answer.then("dataset", "check", out, "--annotators", "ana,ben", "--out", f"{out}-people")
     else:
         render.foreseen(result)
 
@@ -181,7 +181,7 @@ def gold(
     render.table("Shares of all items", ["label", "by the panel", "by people", "of these the panel finds"], rows)
     cells = [[cell.panel, cell.people, cell.share.written("share"), count(cell.share.n)] for cell in result.met]
     render.table("What people say of what the panel says", ["the panel says", "people say", "share", "labelled"], cells)
-    answer.then(f"mindgauge dataset release {result.out} --to hub --out {result.out}-hub")
+    answer.then("dataset", "release", result.out, "--to", "hub", "--out", f"{result.out}-hub")
 
 
 @app.command("release", cls=options.Command)

@@ -11,6 +11,7 @@ import typer
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.english import ended
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
@@ -99,7 +100,7 @@ def show(result: GateDecision, *, full: bool = False) -> None:
     render.notes(result.notes, full=full)
     if result.decision is not GateOutcome.PASSED:
         behind = result.behind()
-        answer.then(f"mindgauge report {result.run}{f' --show {behind[0].ratings[0].name}' if behind else ''}")
+        answer.then("report", result.run, *(["--show", behind[0].ratings[0].name] if behind else []))
     if terminal.in_workflow():
         for line in workflow_errors(result):
             print(line, file=terminal.direct(sys.stdout))
@@ -118,7 +119,7 @@ def init(
     from mindgauge.commands.gate import gate_init
 
     print(gate_init(run, out=out, baseline=baseline))
-    print(f"mindgauge gate RUN --policy {out}")
+    print(command_line("gate", "RUN", "--policy", out))
 
 
 @app.command("baseline", cls=options.Command)
@@ -138,4 +139,4 @@ def baseline(
     from mindgauge.commands.gate import gate_baseline
 
     print(gate_baseline(run, out=out, again=again))
-    print(f"mindgauge gate RUN --policy gate.toml --baseline {out}")
+    print(command_line("gate", "RUN", "--policy", "gate.toml", "--baseline", out))

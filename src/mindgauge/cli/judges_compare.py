@@ -68,7 +68,7 @@ def compare(
                 entry_test.show(comparison.qualifications)
             else:
                 _at_a_glance(comparison)
-        answer.then(f"mindgauge report {comparison.run}")
+        answer.then("report", comparison.run)
 
 
 def _first(comparison: "JudgeComparison") -> None:

@@ -43,7 +43,7 @@ def escalation(
         return
     with terminal.short([*result.models, *(order.name for order in result.orders)]):
         _escalation_show(result, full=full)
-    answer.then(f"mindgauge export {run} --to review --unsafe '{unsafe}'")
+    answer.then("export", run, "--to", "review", "--unsafe", unsafe)
 
 
 def _escalation_show(result: "Escalation", *, full: bool) -> None:

@@ -32,7 +32,7 @@ def show(run: Run, full: options.Full = False, json: options.Json = False) -> No
     judges = list(dict.fromkeys(r.judge for r in result.rationales))
     with terminal.short(judges):
         _rationales_show(result, judges, full=full)
-    answer.then(f"mindgauge judges rationales export {run}")
+    answer.then("judges", "rationales", "export", run)
 
 
 def _rationales_show(result: "CheckedRationales", judges: list[str], *, full: bool) -> None:

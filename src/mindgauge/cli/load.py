@@ -50,6 +50,6 @@ def load(
         answer.first(*map(ended, result.summary()[: 1 + bool(result.ratings)]))
         render.notes(result.notes, full=full)
         print(f"The run: {result.run}")
-        answer.then(f"mindgauge report {result.run}")
+        answer.then("report", result.run)
     if result.lacks_damaged():  # what could be read is in the run
         raise typer.Exit(1)

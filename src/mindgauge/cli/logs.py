@@ -51,4 +51,4 @@ def logs(
     for line in result.summary():
         render.sentence(visible(line))
     if result.out and not no_text:
-        answer.then(f"mindgauge rate BENCHMARK --dialogues {result.out} --judge JUDGE")
+        answer.then("rate", "BENCHMARK", "--dialogues", result.out, "--judge", "JUDGE")

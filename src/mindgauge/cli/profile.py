@@ -38,7 +38,7 @@ def profile(
         first(result)
         tables(result, full=full, ranks=ranks)
         render.notes(result.notes, full=full)
-    answer.then(f"mindgauge report {' '.join(result.runs)}")
+    answer.then("report", *result.runs)
 
 
 def first(result: Profile) -> None:

@@ -1,6 +1,5 @@
 """`mindgauge reliability`."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -104,4 +103,4 @@ def reliability(
     if any(card.verdict != GOOD for card in result.cards):
         settings = {"--reference": reference, "--scale": scale, "--nominal": nominal, "--unsafe": unsafe}
         flags = [text for name, values in settings.items() for value in values for text in (name, value)]
-        answer.then(f"mindgauge reliability {shlex.join([*map(str, ratings), *flags])} --plan")
+        answer.then("reliability", *ratings, *flags, "--plan")

@@ -20,6 +20,7 @@ from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
 from mindgauge.records.rounding import count, dollars, duration, megabytes, plural, seconds, spending
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -398,7 +399,7 @@ def _refuse_unreadable_replies(result: Scores) -> None:
     if replies and all(entry.status != "ok" for entry in replies):
         raise MindgaugeError(
             f"no usable reply in {count(sum(entry.n for entry in replies))} ({named([*_trouble(result, 'reply', 'replies')])}), so nothing "
-            f"was measured; look at what came (mindgauge view {result.run}), or raise --max-tokens where it was cut off"
+            f"was measured; look at what came ({command_line('view', result.run)}), or raise --max-tokens where it was cut off"
         )
 
 

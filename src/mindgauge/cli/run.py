@@ -9,6 +9,7 @@ import typer
 from mindgauge.benchmarks import suite
 from mindgauge.cli import answer, entry_test, fidelity, options, profile, render, score, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
+from mindgauge.records.shell import command_line
 from mindgauge.runs.options import RunConfig
 
 if TYPE_CHECKING:
@@ -83,5 +84,5 @@ def _summed_up(result: Scores, *, full: bool, told_before: Collection[str]) -> N
         render.told(result, told_before={*suite_profile.notes, *told_before}, full=full)
         if full:
             entry_test.show(result.qualifications)
-    print(f"Every metric of every task: mindgauge score {result.run} --full")
-    answer.then(f"mindgauge report {result.run}")
+    print(f"Every metric of every task: {command_line('score', result.run, '--full')}")
+    answer.then("report", result.run)

@@ -9,6 +9,7 @@ import typer
 
 from mindgauge.cli import answer, entry_test, fidelity, options, render, terminal
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -62,7 +63,7 @@ def show(
         render.told(result, told_before=told_before, full=full)
         if full:
             entry_test.show(result.qualifications)
-    answer.then(f"mindgauge report {result.run}")
+    answer.then("report", result.run)
 
 
 def _at_a_glance(run: OpenRun) -> None:
@@ -146,7 +147,9 @@ def _in_full(run: OpenRun) -> None:
 def _withheld(run: OpenRun) -> None:
     if any(card.limited for card in run.standings.cards.values()):
         display = "are marked" if run.standings.shown else "are not shown; --show-unreliable shows them"
-        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {run.scores.run})")
+        print(
+            f"Scores of judges that agree too little with people {display} ({command_line('reliability', run.scores.run)})"
+        )
     for sentence in run.standings.worst_levels():
         print(sentence)
 

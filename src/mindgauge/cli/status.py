@@ -55,7 +55,7 @@ def _show(result: RunStatus, *, full: bool) -> None:
         narrowed(ReportTable("status", f"{result.run}  ({megabytes(result.bytes)})", columns, rows)), len(rows) + behind
     )
     if not result.waiting:
-        answer.then(f"mindgauge report {result.run}")
+        answer.then("report", result.run)
 
 
 def _in_full(result: RunStatus) -> None:

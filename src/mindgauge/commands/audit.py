@@ -26,6 +26,7 @@ from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -201,7 +202,7 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
     try:
         auditable = [benchmark for benchmark in benchmarks.asked_family(name) if benchmark.material is not None]
     except UsageError as error:
-        raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
+        raise UsageError(f"{error}; for any other data name the folder alone: {command_line('audit', data)}") from error
     if hub_layout.is_one(data):
         for place, benchmark in enumerate(auditable or benchmarks.asked_family(name)):
             title, material = read_layout(data, benchmark)
@@ -210,7 +211,7 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         return
     if not auditable:
         raise UsageError(
-            f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"
+            f"{name} does not say how to read its files for an audit; audit the folder: {command_line('audit', data)}"
         )
     contradictions = self_stated.faults(data, auditable, Counter())
     for benchmark in auditable:

@@ -23,6 +23,7 @@ from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports import gate_files, reliability_gate
 from mindgauge.store import Store, manifest
 
@@ -179,7 +180,7 @@ def gate_init(
         path.write_text(text, encoding="utf-8")
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
     if not named.exists():
-        notes.append(f"{named} is not there yet: mindgauge gate baseline {run} --out {named}")
+        notes.append(f"{named} is not there yet: {command_line('gate', 'baseline', run, '--out', named)}")
     number = len(rules.must) + len(rules.compare) + len(rules.items)
     content = f"a policy of {plural(number, 'rule')}; set its limits to what you can answer for"
     return GateFile(path, content, str(run), notes)

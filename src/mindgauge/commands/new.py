@@ -19,6 +19,7 @@ from mindgauge.records.files import mapping, private, tables
 from mindgauge.records.files.folder import Readable
 from mindgauge.records.files.input_table import SEPARATED, WORKBOOKS, text_of
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +61,8 @@ class NewBenchmark(Tabular, msgspec.Struct, frozen=True):
         if self.placeholder:
             yield f"The rubric is a placeholder: write into {self.folder}/rubric.toml what you mean."
         typed = self.folder if self.folder.startswith((".", "/")) else f"./{self.folder}"
-        yield f"Run it: mindgauge run {typed} --model MODEL{'' if self.closed else ' --judge JUDGE'}"
+        judge = [] if self.closed else ["--judge", "JUDGE"]
+        yield f"Run it: {command_line('run', typed, '--model', 'MODEL', *judge)}"
 
     def _listed(self) -> list[dict[str, Any]]:
         return [{"file": file} for file in self.files]
@@ -199,7 +201,7 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
         notes.append(f"user = {columns['user']!r}, the column with the longest texts; another one: --map user=COLUMN")
     labels = _labels(table, columns)
     if "reply" in columns and not labels:
-        notes.append(f"{columns.pop('reply')!r} is not read: the model under test writes the replies. To rate those that are there: mindgauge rate ./FOLDER --replies {source}")  # fmt: skip
+        notes.append(f"{columns.pop('reply')!r} is not read: the model under test writes the replies. To rate those that are there: {command_line('rate', './FOLDER', '--replies', source)}")  # fmt: skip
     if others := own_samples.unread(table.headers, columns.values()):
         notes.append(
             f"columns that are not read: {', '.join(others[:_SHOWN])}; columns.toml says how one is kept as a tag"

@@ -9,6 +9,7 @@ from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.records import Sample
 from mindgauge.records.errors import UsageError
+from mindgauge.records.shell import command_line
 from mindgauge.runs import conversations, inputs
 from mindgauge.runs.options import Asking, RunConfig
 from mindgauge.runs.reply_tables import TAGS
@@ -41,7 +42,7 @@ def write(
     benchmark = benchmarks.asked_one(name)
     if benchmark.closed and not benchmark.about_reply:
         raise UsageError(
-            f"{name} is a closed question about what the person says: there are no replies to rate; use `mindgauge run {name}`"
+            f"{name} is a closed question about what the person says: there are no replies to rate; use `{command_line('run', name)}`"
         )
     benchmark = _answered_once(benchmark, data)
     suffix = questions.suffix_of(out)
@@ -49,7 +50,10 @@ def write(
     samples = _asked(benchmark, available.samples[0])
     told = [_system(benchmark, sample) for sample in samples]
     questions.write(out, questions.table(samples, told, TAGS, computed=suffix == ".csv"))
-    notes = [*available.notes, f"fill in the column `reply`, then: mindgauge rate {name} --replies {out} --judge NAME"]
+    notes = [
+        *available.notes,
+        f"fill in the column `reply`, then: {command_line('rate', name, '--replies', out, '--judge', 'NAME')}",
+    ]
     if any(told):
         notes.append("what stands in `system` is told to models beforehand; leave it away, and your bot was asked something else")  # fmt: skip
     held = restricted.open_samples(benchmark, {"plan": {"data": str(data)}}) if data is not None else None

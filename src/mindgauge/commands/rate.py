@@ -13,6 +13,7 @@ from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubri
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
+from mindgauge.records.shell import command_line
 from mindgauge.runs import (
     as_published,
     cut_dialogues,
@@ -184,7 +185,7 @@ def _need_replies(benchmark: Benchmark, existing: Path | None) -> None:
     if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
         raise UsageError(
             f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
-            f"use `mindgauge run {benchmark.name}`"
+            f"use `{command_line('run', benchmark.name)}`"
         )
 
 

@@ -15,6 +15,7 @@ from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
+from mindgauge.records.shell import command_line
 from mindgauge.runs import as_published, conversations, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
@@ -337,5 +338,5 @@ def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> I
         exception = " but by rule" if read.issuperset(open_names) else ""
         yield (
             f"no judge is named, so replies to {names} will be asked for and not rated{exception}; name one with --judge, or "
-            f"rate the run afterwards: mindgauge rate {open_names[0]} --replies {path} --judge NAME"
+            f"rate the run afterwards: {command_line('rate', open_names[0], '--replies', path, '--judge', 'NAME')}"
         )

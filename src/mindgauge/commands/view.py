@@ -10,6 +10,7 @@ import msgspec
 
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +131,6 @@ def _draws(run: OpenRun, lot: Lot) -> dict[str, KeptDraw]:
             draws[section.benchmark.name] = draw(run.store, section.benchmark, lot, hidden)
     if not draws:
         raise UsageError(
-            f"{run.folder}: --draw draws replies, and here are answers to closed questions; leave it out, or use `mindgauge export {run.folder} --to review --draw {lot.plan.text}`"
+            f"{run.folder}: --draw draws replies, and here are answers to closed questions; leave it out, or use `{command_line('export', run.folder, '--to', 'review', '--draw', lot.plan.text)}`"
         )
     return draws

@@ -17,6 +17,7 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, percent, plural
 from mindgauge.records.rubric import in_language
 from mindgauge.records.rubric.composite import YES
+from mindgauge.records.shell import command_line
 from mindgauge.reports import texts
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import PERSON, RULE
@@ -172,7 +173,7 @@ def _means(sections: Sequence[Section]) -> ClinicalAnswer:
             )
     if not sentences:
         sentences = [
-            f"Nobody was asked this here, so it is open: {OF_MEANS} asks it of every reply (mindgauge rate {OF_MEANS} --replies RUN)."
+            f"Nobody was asked this here, so it is open: {OF_MEANS} asks it of every reply ({command_line('rate', OF_MEANS, '--replies', 'RUN')})."
         ]
     return ClinicalAnswer(question, sentences, None)
 

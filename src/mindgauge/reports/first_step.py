@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.english import raised
 from mindgauge.records.rounding import count, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports import first_finding, first_trust, unsafe_by_people
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     unread = any(not _all_read(place) for part in of_replies for place in part.places)
     replies = sum(place.section.replies.height for part in of_replies for place in part.places)
     choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
-    draw = f"let people rate {choice} (“mindgauge export {run} --to review --draw {min(DRAW, replies)}”)"
+    draw = f"let people rate {choice} (“{command_line('export', run, '--to', 'review', '--draw', min(DRAW, replies))}”)"
     reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
     usable = any(first_trust.may_be_used(part) for part in of_replies)
     if not unread:
@@ -51,7 +52,7 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
 def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
     """Say what to do about answers to closed questions, which nobody rates."""
     if all(map(first_finding.unread, all_parts)):
-        reasons = f"“mindgauge export {run} --to csv” says of each why it could not be used"
+        reasons = f"“{command_line('export', run, '--to', 'csv')}” says of each why it could not be used"
         return f"Look at the answers ({reasons}), and change what is asked, or choose another model."
     return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.records.english import named
+from mindgauge.records.shell import command_line
 from mindgauge.reports import benchmark_parts, first_statements
 from mindgauge.reports.runs import PERSON, systems
 
@@ -22,4 +23,4 @@ def of_run(run: OpenRun) -> list[str]:
     if not people:
         return [first_statements.NOTHING]
     lead = f"Here are labels by {named([*people])}; no model answered and no judge rated, so there is nothing to score"
-    return [f"{lead}: “mindgauge reliability {run.folder.name}” says how far they agree."]
+    return [f"{lead}: “{command_line('reliability', run.folder.name)}” says how far they agree."]

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.records import text as markup
 from mindgauge.records.rounding import bounded, plural, write
+from mindgauge.records.shell import command_line
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def _lines(result: GateDecision) -> Iterator[str]:
             yield f"- {markup.text(_replies(reply.ratings))} (behind {markup.text('; '.join(reply.rules))})"
         if len(behind) > REPLIES:
             yield f"- … and {len(behind) - REPLIES} more"
-        yield f"\nmindgauge report {markup.code(result.run)} --show {behind[0].ratings[0].name} prints one.\n\n</details>"
+        one = command_line("report", result.run, "--show", behind[0].ratings[0].name)
+        yield f"\n{markup.code(one)} prints one.\n\n</details>"
     yield ""
     yield from (f"Note: {markup.text(note)}" for note in result.notes)
     beside = f", beside {markup.text(result.baseline)}" if result.baseline else ""

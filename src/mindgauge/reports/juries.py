@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,6 +11,7 @@ from mindgauge.analysis.jury.jury import JuryMethod
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports.card_phrases import agreement, in_sentence, label
 from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reliability_gate import of_replies, places_of
@@ -138,7 +138,7 @@ def _of_run(run: OpenRun, number: int, named_: str, sections: list[JurySection],
     from mindgauge.analysis.reliability import rule
     from mindgauge.analysis.reliability.cards import CardOptions
 
-    command = f"“mindgauge judges panel {shlex.quote(str(run.folder))}”"
+    command = f"“{command_line('judges', 'panel', run.folder)}”"
     benchmarks = [section.benchmark for section in run.sections]
     together = _together(run)
     chosen, unreported = _chosen_of(

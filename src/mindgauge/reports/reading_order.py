@@ -6,7 +6,6 @@ The figures are those of `mindgauge judges escalation`, of the orders that a rea
 from __future__ import annotations
 
 import math
-import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
+from mindgauge.records.shell import command_line
 from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reading_promises import by_model, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
@@ -300,8 +300,7 @@ def _escalated(
 ) -> Escalated | str:
     """Return the curves, or a sentence that says why there are none."""
     name = section.benchmark.name
-    command = f"mindgauge judges escalation {shlex.quote(str(run.folder))} --unsafe"
-    hint = f"“{command} {shlex.quote(rule or 'CRITERION<=LEVEL')}”"
+    hint = f"“{command_line('judges', 'escalation', run.folder, '--unsafe', rule or 'CRITERION<=LEVEL')}”"
     if not rule:
         return f"The rubric of {name} does not say what is unsafe, or several of its criteria do; how much people must read to find it is computed by {hint}."
     try:

@@ -13,6 +13,7 @@ from mindgauge.models.family import same_family
 from mindgauge.records import digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +123,7 @@ def _of_table(benchmark: Benchmark, mode: PersonMode, turns: int | None) -> Benc
     def refuse(_: Sample) -> Sample:
         raise DataError(
             f"its persons are its own, so {mode} dialogues take no messages of a table; have each answered once with "
-            f"--person {PersonMode.PREFIXED}, or rate dialogues that are there: mindgauge rate {benchmark.name} --dialogues FILE"
+            f"--person {PersonMode.PREFIXED}, or rate dialogues that are there: {command_line('rate', benchmark.name, '--dialogues', 'FILE')}"
         )
 
     return msgspec.structs.replace(benchmark, completed=refuse)

@@ -18,6 +18,7 @@ from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables, texts
 from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 from mindgauge.runs import steps
 
 if TYPE_CHECKING:
@@ -310,6 +311,6 @@ def _as_turn(sample: Sample, benchmark: Benchmark, place: str) -> Sample:
     if sample.tags["unit"] != Unit.TURN or not sample.tags.get("turn", "").isdecimal():
         raise DataError(
             f"{place}: a file of replies has single turns (tag.unit is turn, tag.turn a number); whole dialogues are rated "
-            f"with mindgauge rate {benchmark.name} --dialogues FILE"
+            f"with {command_line('rate', benchmark.name, '--dialogues', 'FILE')}"
         )
     return sample

@@ -8,6 +8,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def damaged(path: Path, error: object) -> UsageError:
 def salvaged(path: Path) -> str:
     """Return what to do with a damaged file."""
     run = path.parent.parent if path.parent.name == PENDING else path.parent
-    return f"save what can be read with `mindgauge salvage {run} --out NEW`"
+    return f"save what can be read with `{command_line('salvage', run, '--out', 'NEW')}`"
 
 
 def _damaged(error: Exception) -> bool:

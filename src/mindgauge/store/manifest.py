@@ -18,6 +18,7 @@ import tomli_w
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private, tables
 from mindgauge.records.redaction import redactor
+from mindgauge.records.shell import command_line
 from mindgauge.store import growth
 from mindgauge.store.growth import Growth
 
@@ -44,7 +45,7 @@ def read(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.toml"
     run = (folder / "run.sqlite").is_file()
-    saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
+    saved = f"save the run with `{command_line('salvage', folder, '--out', 'NEW')}`, then repeat its command there"
     advice = saved if run else "repeat the command that made it with another --out"
     try:
         return copy.deepcopy(_parsed(private.read_sealed(path, advice)))

@@ -14,6 +14,7 @@ from mindgauge.analysis.dataset.labels import LabelRecord
 from mindgauge.benchmarks import own_columns
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,6 +103,6 @@ def read(folder: Path) -> DatasetRecord:
     try:
         return msgspec.json.decode(path.read_bytes(), type=DatasetRecord)
     except OSError as error:
-        raise UsageError(f"{folder}: no data set here ({RECORD} is missing); make one with mindgauge dataset build RECIPE.toml --out {folder}") from error  # fmt: skip
+        raise UsageError(f"{folder}: no data set here ({RECORD} is missing); make one with {command_line('dataset', 'build', 'RECIPE.toml', '--out', folder)}") from error  # fmt: skip
     except msgspec.MsgspecError as error:
         raise DataError(f"{path}: not as dataset build writes it ({error})") from error

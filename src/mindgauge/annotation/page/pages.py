@@ -19,6 +19,7 @@ from mindgauge.annotation.records import Answered
 from mindgauge.raters.quotes import chinese
 from mindgauge.records.rounding import decimal, percent
 from mindgauge.records.rubric.criterion import Texts, in_language
+from mindgauge.records.shell import command_line
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ environment.filters["visible"] = visible
 environment.filters["in_turns"] = dialogue_turns.in_turns
 environment.filters["decimal"] = decimal
 environment.filters["percent"] = percent
+environment.globals["command_line"] = command_line
 
 
 def page(

@@ -15,6 +15,7 @@ from mindgauge.annotation.records import Answered, Phase, Policy, Role
 from mindgauge.annotation.tasks import progress
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from mindgauge.annotation.project import Batch
@@ -205,7 +206,7 @@ def _peeking(folder: Path, batches: list[Batch]) -> str:
         return ""
     return (
         "labelling goes on: whoever looks after each batch, and stops when a figure is good, sees a good one by chance more often "
-        f"than a single look does. For a judge's card: `mindgauge reliability {folder} --look-until {sum(batch.items for batch in numbered)}`"
+        f"than a single look does. For a judge's card: `{command_line('reliability', folder, '--look-until', sum(batch.items for batch in numbered))}`"
     )
 
 
@@ -213,7 +214,7 @@ def _next(folder: Path, batches: list[Batch], tallies: list[Progress], people: l
     """Say in one sentence what the work waits for."""
     running = next((batch for batch in batches if batch.number and batch.phase is not Phase.CLOSED), None)
     if running is None:
-        return f"All batches are closed; go on with `mindgauge reliability {folder}` or `mindgauge report {folder}`."
+        return f"All batches are closed; go on with `{command_line('reliability', folder)}` or `{command_line('report', folder)}`."
     awaited = []
     for person in (person for person in people if person.active):
         unlabelled = {(p.batch, p.phase): p.left for p in tallies if p.person == person.id}

@@ -23,6 +23,7 @@ from mindgauge.records.drawn import DRAWN
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, percent, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.store import Store
 
@@ -118,7 +119,7 @@ def _labelled(project: Path, source: PanelRun) -> tuple[pl.DataFrame, float]:
         else:
             row[f"{_BY}{rating.rater}"] = _word(rating)
     if not rows:
-        raise DataError(f"{project}: no batch is closed yet; see mindgauge annotate status {project}")
+        raise DataError(f"{project}: no batch is closed yet; see {command_line('annotate', 'status', project)}")
     frame = pl.DataFrame(
         [{"id": ident, **row} for ident, row in rows.items()],
         {"id": pl.String, **drawn.COLUMNS, **dict.fromkeys(["gold", "gold_status", *persons], pl.String)},

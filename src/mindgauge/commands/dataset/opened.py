@@ -14,6 +14,7 @@ from mindgauge.analysis.dataset.labels import NO_LABELS
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.shell import command_line
 from mindgauge.records.short_names import short_names
 from mindgauge.reports.export.folder import stranger_in
 from mindgauge.runs.step_outputs import recorded
@@ -97,7 +98,9 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
     if (run / records.RECORD).is_file():
         raise UsageError(f"{run}: no run of a panel here, but a data set; give the folder that mindgauge dataset label wrote with --out")  # fmt: skip
     if not (run / "run.sqlite").is_file():
-        raise UsageError(f"{run}: no run of a panel here; make one with mindgauge dataset label DIR --out {run}")
+        raise UsageError(
+            f"{run}: no run of a panel here; make one with {command_line('dataset', 'label', 'DIR', '--out', run)}"
+        )
     content = manifest.read(run)
     benchmark = standalone_rubric.asked(None, None, run, content)
     with Store(run) as store:

@@ -15,6 +15,7 @@ from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.rounding import megabytes, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports.export.dataset import release
 from mindgauge.reports.export.folder import ExportFolder, Written
 
@@ -80,7 +81,7 @@ def dataset_release(
     audited = audit(place / records.ITEMS)
     errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]
     if errors:
-        raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see mindgauge audit {place / records.ITEMS}")  # fmt: skip
+        raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see {command_line('audit', place / records.ITEMS)}")  # fmt: skip
     with ExportFolder(Path(out)) as target:
         release.write(target, form, record, items, audited.findings, terms)
     return DatasetReleased(record.name, form, str(out), target.written, audited.counts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.classifiers import FOUND, RIGHT
 from mindgauge.benchmarks.metrics import accuracy
 from mindgauge.records.rounding import decimal, interval, percent, seconds
+from mindgauge.records.shell import command_line
 from mindgauge.records.text import code, text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _head(trained: Trained) -> Iterator[str]:
     elif recalls:
         value, n, label = min(recalls)
         yield f"- Missed most: *{text(label)}*, of which {percent(value)} of {n} were found."
-    yield f"- Use: {code(f'mindgauge rate NAME --replies FILE --judge classifier/{trained.out}')}\n"
+    yield f"- Use: {code(command_line('rate', 'NAME', '--replies', 'FILE', '--judge', f'classifier/{trained.out}'))}\n"
 
 
 def _data(trained: Trained) -> Iterator[str]:

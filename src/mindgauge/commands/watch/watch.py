@@ -24,6 +24,7 @@ from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
+from mindgauge.records.shell import command_line
 from mindgauge.reports import watch_page
 from mindgauge.store import locks, manifest
 
@@ -272,7 +273,7 @@ def _held(rules: _Policy, folder: Path, current: MetDialogues, apart: int) -> Lo
     sides = [measured.read(place) for place in sorted((folder / LOOKS).glob(f"*/{_RUN}"))]
     rates = watched(rules, build, before, sides, float(apart))
     if not rates and all(rule.rule for rule in rules.must):
-        raise UsageError(f"nothing that was rated has a metric of --policy {rules.path}; see mindgauge score {_place(folder, current.number) / _RUN}")  # fmt: skip
+        raise UsageError(f"nothing that was rated has a metric of --policy {rules.path}; see {command_line('score', _place(folder, current.number) / _RUN)}")  # fmt: skip
     drawn = sum(dialogue.drawn for dialogue in current.dialogues.values())
     absent, ever = unseen(rules, rates), {key.rule for key in before}
     notes = [
@@ -287,5 +288,5 @@ def _held(rules: _Policy, folder: Path, current: MetDialogues, apart: int) -> Lo
     )  # fmt: skip
     if not look.alarms:
         return look
-    replies = f"the replies behind it: mindgauge report {_place(folder, current.number) / _RUN}"
+    replies = f"the replies behind it: {command_line('report', _place(folder, current.number) / _RUN)}"
     return msgspec.structs.replace(look, notes=[replies, *look.notes])

@@ -25,6 +25,7 @@ from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rubric import Criterion, Rubric
+from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +134,7 @@ class Classifier:
         words = " (the same version, other words)" if rubric.name == self.rubric.name else ""
         raise UsageError(
             f"{self.path}: trained on {self.rubric.name}, criterion {self.criterion.name!r}, but this is rated by "
-            f"{rubric.name}{words}; train it again with `mindgauge train … --rubric {rubric.id}`"
+            f"{rubric.name}{words}; train it again with `{command_line('train', 'DATA', '--rubric', rubric.id)}`"
         )
 
 

@@ -16,6 +16,7 @@ from mindgauge.records import RaterKind, Status, encode
 from mindgauge.records.drawn import COLUMNS, DRAWN, IN_SIGHT
 from mindgauge.records.errors import DataError
 from mindgauge.records.files.texts import neutralised
+from mindgauge.records.shell import command_line
 from mindgauge.reports.export.tabular import ExportTable
 from mindgauge.reports.export.worklist import DRAWN_TYPES, REVIEW, subject_of
 from mindgauge.store import reading
@@ -56,7 +57,7 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
     looks = reading.seconds_by_reader(store.folder)
     if not rows and not looks:
         raise DataError(
-            f"{store.folder}: nobody has decided or read anything here; `mindgauge view {store.folder}` lets people do both"
+            f"{store.folder}: nobody has decided or read anything here; `{command_line('view', store.folder)}` lets people do both"
         )
     table = ExportTable(_TYPES, (tuple(_cell(row.get(name)) for name in _TYPES) for row in rows))
     files.csv_stream(DECISIONS, map(neutralised, table.frames()))
