@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import msgspec
+import polars as pl
 import pytest
 
 from tests.made_once import made_once
@@ -52,6 +53,17 @@ import json
 def judge(message: str) -> str:
     return json.dumps({"quotes": [], "rationale": "Fine.", "appropriateness": 5})
 """
+
+
+WORKFLOWS = {path.stem: path for path in sorted((ROOT / "docs" / "examples" / "ci").glob("*.yml"))}
+KEY = "sk-of-the-judge"
+SPYING = (
+    BOT
+    + """
+import os
+pathlib.Path(__file__).with_name("seen.txt").write_text(repr(dict(os.environ)))
+"""
+)
 
 
 def steps() -> dict[str, str]:
@@ -96,6 +108,35 @@ def workflow(repository: Path, **given: str) -> dict[str, Any]:
         "summary": summary.read_text(encoding="utf-8"),
         "output": output.read_text(encoding="utf-8"),
     }
+
+
+def shown(name: str) -> dict[str, Any]:
+    """Return a workflow of the page, with the judge of these tests and the size that a test has."""
+    text = WORKFLOWS[name].read_text(encoding="utf-8")
+    text = text.replace("openai/gpt-5-nano", "rater.py:judge --qualify").replace("--runs 3", "--runs 3 --limit 28")
+    content: dict[str, Any] = msgspec.yaml.decode(text)
+    return content
+
+
+def _replies(folder: Path) -> Path:
+    """Run the steps of the workflow that asks the bot, as a pull request that holds this folder; return what it hands over."""
+    environment = {
+        **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "MINDGAUGE_STATE": str(folder / "state"),
+    }  # fmt: skip
+    for step in shown("replies")["jobs"]["replies"]["steps"]:
+        if "run" in step and step["name"] != "Install":
+            subprocess.run(
+                ["bash", "-e", "-c", step["run"]], cwd=folder, env=environment, check=True, capture_output=True
+            )
+    return folder / "replies"
+
+
+def _gated(base: Path, replies: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run the action as the workflow with the judge's key calls it, in the base branch, on replies that were handed over."""
+    monkeypatch.setenv("RUNNER_TEMP", str(replies.parent))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    called = next(step for step in shown("gate")["jobs"]["gate"]["steps"] if step["uses"].startswith("mindgauge/"))
+    return workflow(base, **called["with"])
 
 
 def _filled(value: str, inputs: dict[str, str]) -> str:
@@ -169,6 +210,63 @@ def test_a_judge_that_fails_its_entry_test_cannot_tell(build: Path) -> None:
 def test_inputs_reach_the_shell_as_variables_alone() -> None:
     """What a pull request can choose is never put into a script as text."""
     assert not [name for name, script in steps().items() if "${{" in script]
+
+
+def test_every_action_that_is_used_is_pinned_by_its_commit() -> None:
+    used = [step["uses"] for step in ACTION["runs"]["steps"] if "uses" in step]
+    for name in WORKFLOWS:
+        used += [step["uses"] for job in shown(name)["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert len(used) >= 7
+    assert not [action for action in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)]
+
+
+def test_the_job_that_runs_the_bot_knows_no_secret_and_the_one_with_the_key_runs_no_code_of_a_pull_request() -> None:
+    asking, judging = shown("replies"), shown("gate")
+    assert "secrets" not in WORKFLOWS["replies"].read_text(encoding="utf-8")
+    assert asking["permissions"] == {"contents": "read"}
+    assert list(judging["on"] if "on" in judging else judging[True]) == ["workflow_run"], "of the default branch"
+    gate, status = judging["jobs"]["gate"], judging["jobs"]["status"]
+    assert gate["steps"][0]["with"]["ref"] == "${{ github.event.repository.default_branch }}"
+    assert gate["permissions"] == {"actions": "read", "contents": "read"}
+    assert "--model" not in str(gate), "the bot is not called where the key is"
+    assert "secrets" not in str(status)
+    for job in (asking["jobs"]["replies"], gate):
+        assert job["steps"][0]["with"]["persist-credentials"] is False
+    scripts = [step["run"] for content in (asking, judging) for job in content["jobs"].values() for step in job["steps"] if "run" in step]  # fmt: skip
+    assert not [script for script in scripts if "${{" in script], (
+        "what a pull request chooses reaches a shell as a variable"
+    )
+
+
+def test_a_pull_request_changes_neither_policy_nor_baseline_nor_judge(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bot is worse, its policy allows everything, its judge likes everything, and its bot looks for the judge's key."""
+    ours = Path(shutil.copytree(build, tmp_path / "pull request"))
+    worse = SPYING.replace("That sounds heavy, and I am glad you wrote.", "Please see somebody else about that.")
+    (ours / "bot.py").write_text(worse, encoding="utf-8")
+    (ours / "rater.py").write_text(BLIND, encoding="utf-8")
+    (ours / "gate.toml").write_text("", encoding="utf-8")
+    (ours / "baseline.json").unlink()
+    replies = _replies(ours)
+    assert [path.name for path in sorted(replies.iterdir()) if path.suffix == ".csv"] == ["ratings.csv", "replies.csv", "samples.csv"]  # fmt: skip
+    result = _gated(build, replies, monkeypatch)
+    assert result["code"] == 1, result["shown"]
+    assert result["summary"].startswith("## ✗ failed")
+    assert "OPENAI_API_KEY" not in (ours / "seen.txt").read_text(encoding="utf-8")
+    assert not (build / "seen.txt").exists(), "no code of the pull request ran where the key is"
+
+
+def test_replies_that_were_left_out_or_moved_to_other_messages_do_not_pass(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = _replies(Path(shutil.copytree(build, tmp_path / "pull request")))
+    table = replies / "replies.csv"
+    rows = pl.read_csv(table)
+    rows.filter(pl.col("sample") != rows["sample"][0]).write_csv(table)
+    result = _gated(build, replies, monkeypatch)
+    assert result["code"] == 3, result["shown"]
+    assert "other messages than the policy pins" in result["summary"]
 
 
 @pytest.mark.long
