@@ -20,6 +20,7 @@ from mindgauge.records.files import private
 from mindgauge.records.files.mapping import TAG
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import plural
+from mindgauge.records.transcripts.transcript import Beginning
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -119,40 +120,41 @@ def _known(transcript: Transcript) -> dict[str, Any]:
 
 def _persons(transcript: Transcript) -> Iterator[dict[str, Any]]:
     for turn in transcript.turns:
-        yield {"unit": Unit.CLIENT.value, "turn": turn.number, "messages": list(turn.before)}
+        yield {"unit": Unit.CLIENT.value, "turn": turn.number, "messages": turn.before}
 
 
 def _units(transcript: Transcript, units: Container[Unit], *, system: bool) -> Iterator[dict[str, Any]]:
     """Return the parts of a dialogue in which the bot answers."""
-    told = [Message("system", transcript.system)] if transcript.system and system else []
-    said: list[Message] = []
+    told = (Message("system", transcript.system),) if transcript.system and system else ()
+    whole = (*told, *transcript.messages)
+    said = tuple(message for message in transcript.messages if message.role == "user")
     last = 0
     for turn in transcript.turns:
         if turn.reply is None:
             continue
         last = turn.number
+        before = Beginning(whole, len(told) + len(turn.before))
         if Unit.CLIENT in units:
             yield {
                 "unit": Unit.CLIENT.value,
                 "turn": turn.number,
-                "messages": list(said),
+                "messages": Beginning(said, last - 1),
                 "reply": turn.before[-1].content,
             }
-        said.append(turn.before[-1])
         if Unit.TURN in units:
-            yield {"unit": Unit.TURN.value, "turn": turn.number, "messages": [*told, *turn.before], "reply": turn.reply}
+            yield {"unit": Unit.TURN.value, "turn": turn.number, "messages": before, "reply": turn.reply}
     if last and Unit.DIALOGUE in units:
-        messages = transcript.messages[:-1] if transcript.unanswered else transcript.messages
+        end = len(whole) - 1 - transcript.unanswered
         yield {
             "unit": Unit.DIALOGUE.value,
             "turn": last,
-            "messages": [*told, *messages[:-1]],
-            "reply": messages[-1].content,
+            "messages": Beginning(whole, end),
+            "reply": whole[end].content,
         }
 
 
 def _cell(cell: Any) -> Any:
-    return encode(cell).decode() if isinstance(cell, list) else cell
+    return encode(cell).decode() if isinstance(cell, Beginning) else cell
 
 
 def write(path: Path, items: CutItems) -> None:
