@@ -118,37 +118,41 @@ def window(
     risk = next(iter(risks), None)
     by_person = known.by_person[: bisect_left(known.by_person, turns)]
     before = by_person[: bisect_left(by_person, last)]
-    chosen: set[int] = set()
-    taken = GAP
-
-    def take(place: int, room: float) -> bool:
-        """Choose a turn where there is room, with the marks of gaps that it splits or closes."""
-        nonlocal taken
-        if place in chosen:
-            return True
-        beside = (place > 0 and place - 1 not in chosen) + (place + 1 < turns and place + 1 not in chosen)
-        more = known.sums[place + 1] - known.sums[place] + GAP * (beside - 1)
-        if taken + more > room:
-            return False
-        chosen.add(place)
-        taken += more
-        return True
-
+    chosen = _Choice(known.sums, turns)
     for place in (*rated, *before[-1:]):
-        take(place, math.inf)
-    if taken > budget:
+        chosen.take(place, math.inf)
+    if chosen.tokens > budget:
         return Window(tuple(range(turns)), turns, risk, fits=False)
     answered = () if risk is None else (p for p in range(risk + 1, turns) if messages[p].role == "assistant")
     earlier = [early for early in risks[1:2] if early < risks[0]]
     for place in (*risks[:1], *islice(answered, 1), *by_person[:1], *earlier):
-        take(place, budget)
-    half = (taken + budget) / 2
+        chosen.take(place, budget)
+    half = (chosen.tokens + budget) / 2
     for place in risks[1:]:
-        take(place, half)
-    for place in reversed(range(turns)):
-        if not take(place, budget):
-            break
-    return Window(tuple(sorted(chosen)), turns, risk)
+        chosen.take(place, half)
+    all(chosen.take(place, budget) for place in reversed(range(turns)))  # the newest, up to one that does not fit
+    return Window(tuple(sorted(chosen.places)), turns, risk)
+
+
+class _Choice:
+    """The turns that are shown, and their tokens with the marks of the gaps between them."""
+
+    def __init__(self, sums: Sequence[int], turns: int) -> None:
+        self._sums, self._turns = sums, turns
+        self.places: set[int] = set()
+        self.tokens = GAP
+
+    def take(self, place: int, room: float) -> bool:
+        """Choose a turn, where there is room for it and for the marks of gaps that it splits, less those that it closes."""
+        if place in self.places:
+            return True
+        gaps = sum(0 <= beside < self._turns and beside not in self.places for beside in (place - 1, place + 1))
+        tokens = self.tokens + self._sums[place + 1] - self._sums[place] + GAP * (gaps - 1)
+        if tokens > room:
+            return False
+        self.places.add(place)
+        self.tokens = tokens
+        return True
 
 
 class _Measured:

@@ -17,6 +17,7 @@ from mindgauge.records import Message, encode, transcripts
 from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.files.input_table import InputTable
 from mindgauge.records.files.mapping import TAG
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import plural
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.input_table import Row
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.transcripts import Transcript
 
@@ -47,9 +49,23 @@ class CutItems(NamedTuple):
         """The rows as a table, dialogues as JSON; columns in which nothing stands are left out."""
         import polars as pl
 
-        columns = list(dict.fromkeys(name for row in self.rows for name, cell in row.items() if cell is not None))
-        rows = [{name: _cell(row.get(name)) for name in columns} for row in self.rows]
+        rows = [{name: _cell(row.get(name)) for name in self._columns} for row in self.rows]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def shared(self) -> InputTable:
+        """The same, read row by row: dialogues are lists, and all items of one share its messages."""
+        columns = self._columns
+
+        def cells() -> Iterator[Row]:
+            for number, row in enumerate(self.rows, 1):
+                yield number, [[*cell] if isinstance(cell, Beginning) else cell for cell in map(row.get, columns)]
+
+        return InputTable(None, columns, cells)
+
+    @property
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys(name for row in self.rows for name, cell in row.items() if cell is not None))
 
 
 def cut(
