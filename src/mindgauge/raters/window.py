@@ -130,7 +130,9 @@ def window(
     half = (chosen.tokens + budget) / 2
     for place in risks[1:]:
         chosen.take(place, half)
-    all(chosen.take(place, budget) for place in reversed(range(turns)))  # the newest, up to one that does not fit
+    for place in reversed(range(turns)):
+        if not chosen.take(place, budget):
+            break
     return Window(tuple(sorted(chosen.places)), turns, risk)
 
 

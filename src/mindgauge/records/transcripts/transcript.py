@@ -41,6 +41,12 @@ class Beginning(Sequence[Message]):
         cut = range(self._length)[place]
         return self._messages[cut] if isinstance(cut, int) else self._messages[: self._length][place]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash((*self,))
+
 
 class Turn(NamedTuple):
     """A message of the person and the bot's reply to it."""
