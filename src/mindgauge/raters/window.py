@@ -118,7 +118,7 @@ def window(
     risk = next(iter(risks), None)
     by_person = known.by_person[: bisect_left(known.by_person, turns)]
     before = by_person[: bisect_left(by_person, last)]
-    chosen = _Choice(known.sums, turns)
+    chosen = _TurnSelection(known.sums, turns)
     for place in (*rated, *before[-1:]):
         chosen.take(place, math.inf)
     if chosen.tokens > budget:
@@ -136,7 +136,7 @@ def window(
     return Window(tuple(sorted(chosen.places)), turns, risk)
 
 
-class _Choice:
+class _TurnSelection:
     """The turns that are shown, and their tokens with the marks of the gaps between them."""
 
     def __init__(self, sums: Sequence[int], turns: int) -> None:
