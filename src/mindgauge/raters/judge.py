@@ -24,7 +24,7 @@ from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import CUT_OFF, REASONING, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.records.errors import WaitingError
-from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
+from mindgauge.records.prompt import NONCE, Nonces, Prompt, fence, transcript
 from mindgauge.records.request import Request, seeded
 from mindgauge.records.rubric import Criterion, Method, Rubric, in_language
 
@@ -566,5 +566,10 @@ class JudgeInput(NamedTuple):
         if room is None:
             return cls.of(sample, instrument, dialogue, replied, nonces)
         bare = cls.of(sample, instrument, (), "", nonces)
-        fitting = window(turns, room - cost(bare), lambda message: size(transcript((message,), bare.nonces[0])), rated)
+        fitting = window(turns, room - cost(bare), _tokens_shown, rated)
         return cls.of(sample, instrument, dialogue, replied, nonces, fitting)
+
+
+def _tokens_shown(message: Message) -> int:
+    """Estimate the tokens of a turn in a transcript, where it stands with a number and a nonce."""
+    return size(transcript((message,), "0" * NONCE))

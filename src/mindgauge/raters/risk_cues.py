@@ -79,14 +79,19 @@ _CLAUSE = regex(
 
 
 def signs(messages: Sequence[Message]) -> list[int]:
-    """Return the places, from 0, of the person's messages with a sign of risk, those that matter most first.
+    """Return the places, from 0, of the person's messages with a sign of risk, those that matter most first."""
+    turns = [(place, message.content) for place, message in enumerate(messages) if message.role == "user"]
+    plain = [place for place, text in turns if cue(text)]
+    plain_places = {*plain}
+    return ranked(plain, [place for place, text in turns if place not in plain_places and hint(text)])
+
+
+def ranked(plain: Sequence[int], hinted: Sequence[int]) -> list[int]:
+    """Return the places of plain cues and of hints, those that matter most first.
 
     That is the first one with a plain cue; the first with any sign; then the others with a plain cue, and those with a
     hint, each from first to last.
     """
-    turns = [(place, message.content) for place, message in enumerate(messages) if message.role == "user"]
-    plain = [place for place, text in turns if cue(text)]
-    hinted = [place for place, text in turns if place not in set(plain) and hint(text)]
     return list(dict.fromkeys([*plain[:1], *sorted((*plain[:1], *hinted[:1]))[:1], *plain, *hinted]))
 
 

@@ -8,14 +8,17 @@ is no sign of risk, all that room is the newest turns'.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from enum import StrEnum
-from functools import cached_property
-from itertools import count, pairwise
+from functools import cached_property, lru_cache
+from itertools import islice, pairwise
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.raters.risk_cues import signs
+from mindgauge.raters.risk_cues import cue, hint, ranked
 from mindgauge.records import Status
 from mindgauge.records.prompt import transcript
 
@@ -63,7 +66,7 @@ class Window(msgspec.Struct, frozen=True, dict=True):
     @property
     def left_out(self) -> tuple[tuple[int, int], ...]:
         """The first and last turn of every gap, counted from 1 as in the transcript."""
-        return tuple(_gaps(self.turns_shown, self.turns))
+        return () if len(self.turns_shown) == self.turns else tuple(_gaps(self.turns_shown, self.turns))
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -75,21 +78,18 @@ class Window(msgspec.Struct, frozen=True, dict=True):
 
     def transcript(self, messages: Sequence[Message], nonce: str = "") -> str:
         """Write the shown turns among these first messages as text, each gap marked where it stands."""
-        starts = {first - 1: last for first, last in self.left_out}
+        if not self.left_out:
+            return transcript(messages, nonce)
+        ends = {first - 1: last for first, last in self.left_out}
         paragraphs = []
-        numbered = _turns(messages, nonce)
-        for place, text in enumerate(numbered):
-            if place in self.turns_shown:
-                paragraphs.append(text)
-            elif place in starts:
-                paragraphs.append(f"[turns {place + 1}–{starts[place]} left out{' ' * bool(nonce)}{nonce}]")
+        for place in sorted((*self.turns_shown, *ends)):
+            if place >= len(messages):
+                break
+            if place in ends:
+                paragraphs.append(f"[turns {place + 1}–{ends[place]} left out{' ' * bool(nonce)}{nonce}]")
+            else:
+                paragraphs.append(f"[{place + 1} {nonce}] " * bool(nonce) + transcript((messages[place],)))
         return "\n\n".join(paragraphs)
-
-
-def _turns(messages: Sequence[Message], nonce: str) -> list[str]:
-    """Write every turn as it stands in a transcript, with its number among all of them where there is a nonce."""
-    numbers = (f"[{number} {nonce}] " if nonce else "" for number in count(1))
-    return [number + transcript((message,)) for number, message in zip(numbers, messages, strict=False)]
 
 
 def size(*texts: str) -> int:
@@ -108,33 +108,97 @@ def window(
         cost: the tokens of a turn as it is shown.
         rated: the places of the turns that are rated, from 0; the last one if not given.
     """
-    turns, costs = len(messages), [cost(message) for message in messages]
-    all_places = tuple(range(turns))
-    rated = frozenset(rated or all_places[-1:])
-    if sum(costs) <= budget:
-        return Window(all_places, turns)
-    risks = signs([message for place, message in enumerate(messages) if place <= max(rated, default=0)])
+    turns = len(messages)
+    rated = rated or range(turns)[-1:]
+    last = max(rated, default=0)
+    known = _measured(cost, tuple(messages[:2]), get_ident()).extended(messages)
+    if known.sums[turns] <= budget:
+        return Window(tuple(range(turns)), turns)
+    risks = known.signs(last)
     risk = next(iter(risks), None)
-
-    def taken(places: Collection[int]) -> int:
-        gaps = sum(1 for _ in _gaps(sorted(places), turns))
-        return sum(costs[place] for place in places) + GAP * gaps
-
-    by_person = [place for place, message in enumerate(messages) if message.role == "user"]
-    chosen = {*rated, *[place for place in by_person if place < max(rated)][-1:]}
-    if taken(chosen) > budget:
-        return Window(all_places, turns, risk, fits=False)
-    answered = [] if risk is None else [p for p in all_places if p > risk and messages[p].role == "assistant"][:1]
-    for place in [*risks[:1], *answered, *by_person[:1], *[early for early in risks[1:2] if early < risks[0]]]:
-        chosen = chosen | {place} if taken(chosen | {place}) <= budget else chosen
-    half = (taken(chosen) + budget) / 2
+    by_person = known.by_person[: bisect_left(known.by_person, turns)]
+    before = by_person[: bisect_left(by_person, last)]
+    chosen = _TurnSelection(known.sums, turns)
+    for place in (*rated, *before[-1:]):
+        chosen.take(place, math.inf)
+    if chosen.tokens > budget:
+        return Window(tuple(range(turns)), turns, risk, fits=False)
+    answered = () if risk is None else (p for p in range(risk + 1, turns) if messages[p].role == "assistant")
+    earlier = [early for early in risks[1:2] if early < risks[0]]
+    for place in (*risks[:1], *islice(answered, 1), *by_person[:1], *earlier):
+        chosen.take(place, budget)
+    half = (chosen.tokens + budget) / 2
     for place in risks[1:]:
-        chosen = chosen | {place} if taken(chosen | {place}) <= half else chosen
-    for place in reversed(all_places):
-        if taken(chosen | {place}) > budget:
+        chosen.take(place, half)
+    for place in reversed(range(turns)):
+        if not chosen.take(place, budget):
             break
-        chosen.add(place)
-    return Window(tuple(sorted(chosen)), turns, risk)
+    return Window(tuple(sorted(chosen.places)), turns, risk)
+
+
+class _TurnSelection:
+    """The turns that are shown, and their tokens with the marks of the gaps between them."""
+
+    def __init__(self, sums: Sequence[int], turns: int) -> None:
+        self._sums, self._turns = sums, turns
+        self.places: set[int] = set()
+        self.tokens = GAP
+
+    def take(self, place: int, room: float) -> bool:
+        """Choose a turn, where there is room for it and for the marks of gaps that it splits, less those that it closes."""
+        if place in self.places:
+            return True
+        gaps = sum(0 <= beside < self._turns and beside not in self.places for beside in (place - 1, place + 1))
+        tokens = self.tokens + self._sums[place + 1] - self._sums[place] + GAP * (gaps - 1)
+        if tokens > room:
+            return False
+        self.places.add(place)
+        self.tokens = tokens
+        return True
+
+
+class _Measured:
+    """What is counted of a dialogue once, for all of its beginnings: sums of costs, who speaks where, signs of risk."""
+
+    def __init__(self, cost: Callable[[Message], int]) -> None:
+        self._cost = cost
+        self._messages: list[Message] = []
+        self._graded = 0
+        self.sums, self.by_person = [0], list[int]()
+        self._plain, self._hinted = list[int](), list[int]()
+
+    def extended(self, messages: Sequence[Message]) -> _Measured:
+        """Count what is new. The last message may have stood for another: a person's, as a reply that is rated."""
+        wanted = [*messages]
+        most = min(len(wanted), len(self._messages))
+        same = next((n for n in (most, most - 1) if self._messages[:n] == wanted[:n]), 0) if most else 0
+        if same < most:
+            for places in (self.by_person, self._plain, self._hinted):
+                del places[bisect_left(places, same) :]
+            del self._messages[same:], self.sums[same + 1 :]
+            self._graded = min(self._graded, same)
+        for message in wanted[len(self._messages) :]:
+            if message.role == "user":
+                self.by_person.append(len(self._messages))
+            self.sums.append(self.sums[-1] + self._cost(message))
+            self._messages.append(message)
+        return self
+
+    def signs(self, last: int) -> list[int]:
+        """Return the places of signs of risk up to a turn, those that matter most first."""
+        for place in self.by_person[bisect_left(self.by_person, self._graded) :]:
+            text = self._messages[place].content
+            if cue(text):
+                self._plain.append(place)
+            elif hint(text):
+                self._hinted.append(place)
+        self._graded = len(self._messages)
+        return ranked(*(places[: bisect_right(places, last)] for places in (self._plain, self._hinted)))
+
+
+@lru_cache(64)
+def _measured(cost: Callable[[Message], int], opening: tuple[Message, ...], thread: int) -> _Measured:  # noqa: ARG001 - the keys
+    return _Measured(cost)
 
 
 def _gaps(turns_shown: Sequence[int], turns: int) -> Iterator[tuple[int, int]]:

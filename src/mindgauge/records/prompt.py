@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+NONCE = 16
+"""Signs of a nonce."""
 _BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
 _SLOT = re.compile(r"[a-z_]+")
 _SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
@@ -122,7 +124,7 @@ class Nonces:
         """
         for attempt in count():
             name = " ".join((str(attempt), subject, *(folded if self._kept else ()))).encode(errors="replace")
-            nonce = hashlib.blake2b(name, key=self._secret, digest_size=8).hexdigest()
+            nonce = hashlib.blake2b(name, key=self._secret, digest_size=NONCE // 2).hexdigest()
             if not any(nonce in text for text in folded):
                 return nonce
         raise AssertionError("texts are finite")

@@ -21,7 +21,7 @@ REASONING = "reasoning"
 """In a reply's provenance: what the model thought before it, as far as it showed that."""
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
-encode = msgspec.json.Encoder(order="deterministic").encode
+encode = msgspec.json.Encoder(order="deterministic", enc_hook=tuple).encode
 
 
 def digest(*parts: object) -> str:
@@ -147,7 +147,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
         if HELD not in self.provenance:
             return sample
         system = (message for message in sample.messages if message.role == "system")
-        held = msgspec.convert(self.provenance[HELD], tuple[Message, ...])
+        held = msgspec.convert([*self.provenance[HELD]], tuple[Message, ...])
         return msgspec.structs.replace(sample, messages=(*system, *held))
 
 

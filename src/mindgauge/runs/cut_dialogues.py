@@ -17,9 +17,11 @@ from mindgauge.records import Message, encode, transcripts
 from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.files.input_table import InputTable
 from mindgauge.records.files.mapping import TAG
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import plural
+from mindgauge.records.transcripts.transcript import Beginning
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.input_table import Row
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.transcripts import Transcript
 
@@ -46,9 +49,23 @@ class CutItems(NamedTuple):
         """The rows as a table, dialogues as JSON; columns in which nothing stands are left out."""
         import polars as pl
 
-        columns = list(dict.fromkeys(name for row in self.rows for name, cell in row.items() if cell is not None))
-        rows = [{name: _cell(row.get(name)) for name in columns} for row in self.rows]
+        rows = [{name: _cell(row.get(name)) for name in self._columns} for row in self.rows]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def shared(self) -> InputTable:
+        """The same, read row by row: dialogues are lists, and all items of one share its messages."""
+        columns = self._columns
+
+        def cells() -> Iterator[Row]:
+            for number, row in enumerate(self.rows, 1):
+                yield number, [[*cell] if isinstance(cell, Beginning) else cell for cell in map(row.get, columns)]
+
+        return InputTable(None, columns, cells)
+
+    @property
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys(name for row in self.rows for name, cell in row.items() if cell is not None))
 
 
 def cut(
@@ -119,40 +136,41 @@ def _known(transcript: Transcript) -> dict[str, Any]:
 
 def _persons(transcript: Transcript) -> Iterator[dict[str, Any]]:
     for turn in transcript.turns:
-        yield {"unit": Unit.CLIENT.value, "turn": turn.number, "messages": list(turn.before)}
+        yield {"unit": Unit.CLIENT.value, "turn": turn.number, "messages": turn.before}
 
 
 def _units(transcript: Transcript, units: Container[Unit], *, system: bool) -> Iterator[dict[str, Any]]:
     """Return the parts of a dialogue in which the bot answers."""
-    told = [Message("system", transcript.system)] if transcript.system and system else []
-    said: list[Message] = []
+    told = (Message("system", transcript.system),) if transcript.system and system else ()
+    whole = (*told, *transcript.messages)
+    said = tuple(message for message in transcript.messages if message.role == "user")
     last = 0
     for turn in transcript.turns:
         if turn.reply is None:
             continue
         last = turn.number
+        before = Beginning(whole, len(told) + len(turn.before))
         if Unit.CLIENT in units:
             yield {
                 "unit": Unit.CLIENT.value,
                 "turn": turn.number,
-                "messages": list(said),
+                "messages": Beginning(said, last - 1),
                 "reply": turn.before[-1].content,
             }
-        said.append(turn.before[-1])
         if Unit.TURN in units:
-            yield {"unit": Unit.TURN.value, "turn": turn.number, "messages": [*told, *turn.before], "reply": turn.reply}
+            yield {"unit": Unit.TURN.value, "turn": turn.number, "messages": before, "reply": turn.reply}
     if last and Unit.DIALOGUE in units:
-        messages = transcript.messages[:-1] if transcript.unanswered else transcript.messages
+        end = len(whole) - 1 - transcript.unanswered
         yield {
             "unit": Unit.DIALOGUE.value,
             "turn": last,
-            "messages": [*told, *messages[:-1]],
-            "reply": messages[-1].content,
+            "messages": Beginning(whole, end),
+            "reply": whole[end].content,
         }
 
 
 def _cell(cell: Any) -> Any:
-    return encode(cell).decode() if isinstance(cell, list) else cell
+    return encode(cell).decode() if isinstance(cell, Beginning) else cell
 
 
 def write(path: Path, items: CutItems) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.replica import JudgesTable
     from mindgauge.records import Rating, Reply, Sample
+    from mindgauge.records.files.tables import Source
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
     from mindgauge.runs.options import Notice, RunConfig
@@ -396,13 +397,11 @@ def cut_replies(
         DataError: the file cannot be read.
     """
     items = cut_dialogues.cut(source, benchmark, columns, (Unit.TURN,), limit)
-    read = classified(items.table, benchmark, {}, None)
+    read = classified(items.shared, benchmark, {}, None)
     return read._replace(source=_name(source), notes=[*items.lines, *read.notes])
 
 
-def classified(
-    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
-) -> Inputs:
+def classified(source: Source, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None) -> Inputs:
     """Read a file of dialogues whose last reply a closed question is about.
 
     Raises:
@@ -434,7 +433,7 @@ def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) ->
         )
 
 
-def _name(source: str | Path | Frame) -> str:
+def _name(source: Source) -> str:
     return str(source) if isinstance(source, str | Path) else "the table"
 
 

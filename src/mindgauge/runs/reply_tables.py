@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.tables import Source
     from mindgauge.records.files.texts import Frame
 
 
@@ -45,7 +46,7 @@ class Logged(msgspec.Struct, frozen=True):
 
 
 def read_dialogues(
-    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
+    source: Source, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
 ) -> Logged:
     """Read a file of dialogues with their replies into samples that a closed question about replies is put on.
 
@@ -216,7 +217,7 @@ def read_replies(
     return list(samples.values()), list(replies.values())
 
 
-def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
+def rows(source: Source, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Read rows with our column names, and where each stands; a column that the mapping gives another meaning is dropped.
 
     A cell that is empty, null or no number is not there: what it would say is unknown.
@@ -238,7 +239,7 @@ def _parted(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "reply": text, **({REASONING: "\n\n".join(filter(None, (before, block)))} if block else {})}
 
 
-def remarks(source: str | Path | Frame, columns: Mapping[str, str]) -> list[str]:
+def remarks(source: Source, columns: Mapping[str, str]) -> list[str]:
     """Return what must be known of a file of replies that says so itself: a log of an evaluation that did not finish."""
     return list(tables.open_table(source, mapping.read(columns, COLUMNS, (mapping.TAG,)).layout).remarks)
 
@@ -266,7 +267,7 @@ def same_variant(sample: Sample, row: Mapping[str, Any]) -> Sample:
     return msgspec.structs.replace(sample, id=ident, cluster=ident if sample.cluster == sample.id else sample.cluster)
 
 
-def _name(source: str | Path | Frame) -> str:
+def _name(source: Source) -> str:
     return str(source) if isinstance(source, str | Path) else "table"
 
 

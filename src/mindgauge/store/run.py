@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
 """SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,
 also where a later command asked again."""
-_PAGE = 500
+_PAGE = 50
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """
 SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
@@ -366,7 +366,7 @@ class Store:
         self._replies.append((
             benchmark, reply.id, reply.sample, reply.model, reply.run, reply.status.value, reply.text,
             reply.finish_reason, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, reply.seconds,
-            encode(reply.provenance),
+            reply.provenance,
         ))  # fmt: skip
 
     def add_rating(self, benchmark: str, rating: Rating) -> None:
@@ -386,7 +386,7 @@ class Store:
         with one_line(self.path):
             put(self._db, "calls", self._calls)
             put(self._db, "overdue", self._overdue)
-            put(self._db, "replies", self._replies)
+            put(self._db, "replies", ((*facts, encode(origin)) for *facts, origin in self._replies))
             if self._ratings:
                 self._ratings.write()
             self._db.commit()

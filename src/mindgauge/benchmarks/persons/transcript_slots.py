@@ -12,9 +12,10 @@ from mindgauge.benchmarks.persons.dialogues import client_name, whole_name
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.raters.window import Unit
 from mindgauge.records import HELD, Message, Reply, Sample, Status, digest
+from mindgauge.records.transcripts.transcript import Beginning
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from mindgauge.records.transcripts import Transcript
 
@@ -52,7 +53,7 @@ def slots(transcript: Transcript, facts: TranscriptFacts, units: Container[Unit]
     opening = turns[0][1]
     person = client_name(facts.client or PERSON, facts.model)
     parent: dict[str, str] = {}
-    persons_messages: tuple[Message, ...] = ()
+    persons_messages = tuple(before[-1] for _, before, _ in turns)
 
     def slot(unit: Unit, number: int, messages: tuple[Message, ...]) -> Sample:
         place = 0 if unit is Unit.DIALOGUE else number  # the same case may be of several lengths
@@ -60,7 +61,7 @@ def slots(transcript: Transcript, facts: TranscriptFacts, units: Container[Unit]
         return Sample(digest(facts.origin, unit, place), messages, tags=tags, cluster=facts.cluster)
 
     def reply(
-        sample: Sample, name: str, text: str, status: Status, before: tuple[Message, ...], **facts_of_whole: Any
+        sample: Sample, name: str, text: str, status: Status, before: Sequence[Message], **facts_of_whole: Any
     ) -> Reply:
         provenance = {
             **facts.provenance, "unit": sample.tags["unit"], "target": facts.model, "turn": int(sample.tags["turn"]),
@@ -68,12 +69,12 @@ def slots(transcript: Transcript, facts: TranscriptFacts, units: Container[Unit]
         }  # fmt: skip
         return Reply.of(sample.id, name, transcript.run, status, text, provenance=provenance)
 
-    for number, before, text in turns:
+    for place, (number, before, text) in enumerate(turns):
         message = before[-1]
         if Unit.CLIENT in units:
             sample = slot(Unit.CLIENT, number, (opening[-1],))
-            yield sample, reply(sample, person, message.content, _status(message.content), persons_messages)
-        persons_messages = (*persons_messages, message)
+            blind = Beginning(persons_messages, place)
+            yield sample, reply(sample, person, message.content, _status(message.content), blind)
         sample = slot(Unit.TURN, number, (*system, *opening))
         answer = reply(sample, facts.model, text, _status(text), before)
         if Unit.TURN in units:

@@ -47,6 +47,8 @@ CELL = 8 * MIB
 """Characters of a cell, and of a text in JSON."""
 ROW = 2 * CELL
 """Characters of a row, and of a line of JSON."""
+TURNS = 2_000
+"""Turns of a dialogue. Each is rated with all before it, so that what a run keeps and sends grows with the square."""
 DEPTH = 64
 """Lists and objects within each other."""
 MEMORY = 3 * 1024 * MIB

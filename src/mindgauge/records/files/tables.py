@@ -40,7 +40,7 @@ _SEEN = FileLayout()
 """How a file is read of which nothing is said."""
 _NAMED = 100
 """Broken lines of a file that are named each for itself."""
-Source: TypeAlias = "str | Path | File | Frame"
+Source: TypeAlias = "str | Path | File | Frame | InputTable"
 
 
 def is_table(source: object) -> bool:
@@ -105,13 +105,15 @@ def open_table(source: Source, file_layout: FileLayout = _SEEN, *, mended: bool 
     """Open a table.
 
     Args:
-        source: a path, a file in a zip, or a polars, pandas or Arrow table.
+        source: a path, a file in a zip, a polars, pandas or Arrow table, or a table that is open.
         file_layout: its sheet, the row of its headers, its encoding and separator, where they are not seen from the file.
         mended: whether half a character in JSON becomes the replacement character; otherwise it is a fault.
 
     Raises:
         DataError: it is missing, of another kind, broken, or has more than is read; the message names the line.
     """
+    if isinstance(source, InputTable):
+        return source
     if not isinstance(source, str | Path | File):
         return _of_frame(None, _frame(source))
     path = find(source)

@@ -303,7 +303,7 @@ def messages(row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
         dialogue_read = msgspec.convert(turns, tuple[Message, ...])
     except msgspec.ValidationError as error:
         raise DataError(f"{place}: not a list of messages ({error})") from error
-    return tuple(Message(message.role, bounds.clean(message.content)) for message in dialogue_read)
+    return tuple(m if m.content == (text := bounds.clean(m.content)) else Message(m.role, text) for m in dialogue_read)
 
 
 def whole(value: object, place: str, name: str) -> int:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.records import drawn
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import texts
+from mindgauge.records.files import bounds, texts
 from mindgauge.records.files.mapping import TAG, described
+from mindgauge.records.text import visible
 from mindgauge.records.transcripts import messages
 from mindgauge.records.transcripts.account import ROW
 from mindgauge.records.transcripts.messages import CONTENT, ROLE
@@ -262,10 +263,17 @@ def composed(utterances: Sequence[Utterance], name: str, tally: Tally, **fields:
         name: its id, where the fields have none.
         tally: what is counted.
         fields: of the transcript.
+
+    Raises:
+        DataError: it has more turns than are read.
     """
     system, dialogue = folded(utterances, tally)
+    place = f"{fields['source']}:{fields['line']}" if fields.get("line") else fields["source"]
+    turns = sum(message.role == "user" for message in dialogue)
+    if turns > bounds.TURNS:
+        ident = visible(str(fields.get("id") or name))[:60]
+        raise DataError(f"{place}: dialogue {ident!r}: {bounds.excess(turns, 'turns', bounds.TURNS, 'split it into several dialogues, such as one for each day')}")  # fmt: skip
     if not any(message.content.strip() for message in dialogue):
-        place = f"{fields['source']}:{fields['line']}" if fields.get("line") else fields["source"]
         tally.left_out.append(f"{place}: nobody says anything in it")
         return None
     ident = fields.pop("id", "") or name

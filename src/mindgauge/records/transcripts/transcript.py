@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -23,12 +25,35 @@ class Utterance(NamedTuple):
     text: str
 
 
+class Beginning(Sequence[Message]):
+    """The first messages of a dialogue. All its beginnings share the messages; each is cut when somebody looks at it."""
+
+    def __init__(self, messages: tuple[Message, ...], length: int) -> None:
+        self._messages, self._length = messages, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Message]:
+        return islice(self._messages, self._length)
+
+    def __getitem__(self, place: Any) -> Any:
+        cut = range(self._length)[place]
+        return self._messages[cut] if isinstance(cut, int) else self._messages[: self._length][place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash((*self,))
+
+
 class Turn(NamedTuple):
     """A message of the person and the bot's reply to it."""
 
     number: int
     """From 1."""
-    before: tuple[Message, ...]
+    before: Sequence[Message]
     """The dialogue that the reply answers, up to the person's message; without system messages."""
     reply: str | None
     """None where the transcript ends before any."""
@@ -71,7 +96,7 @@ class Transcript(msgspec.Struct, frozen=True):
             if message.role == "user":
                 number += 1
                 reply = self.messages[place + 1].content if place + 1 < len(self.messages) else None
-                yield Turn(number, self.messages[: place + 1], reply)
+                yield Turn(number, Beginning(self.messages, place + 1), reply)
 
     @property
     def unanswered(self) -> bool:
