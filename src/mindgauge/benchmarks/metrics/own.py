@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from mindgauge.benchmarks.metrics.estimates import estimate
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
-from mindgauge.benchmarks.metrics.table import Metric, mean_of
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.benchmarks.metrics.table import Items, Metric, RatingTable, Recognition, mean_of
+from mindgauge.records.errors import OwnCodeError, UsageError
+from mindgauge.records.installed import OwnFunction, is_ours
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from mindgauge.benchmarks.metrics.table import Floats, RatingTable
-    from mindgauge.records import Value
+    from mindgauge.benchmarks.metrics.table import Floats, Mask
+    from mindgauge.records import Sample, Value
+    from mindgauge.records.rubric import Criterion
 
 _DIRECTIONS = ("", "higher", "lower")
+T = TypeVar("T")
+_MOST_KINDS = 200
+"""Of targets and tags in made-up ratings."""
+_TINY = 1e-9
+"""What rounding may add to the ends of a scale."""
 _MEND = "mend it and repeat the command: what models answered is kept"
 
 
@@ -77,46 +86,156 @@ def metric(
     return msgspec.structs.replace(own, words=words, criteria=selected)
 
 
-def guarded(metric: Metric, benchmark: str) -> Metric:
-    """Return a metric of somebody's own that says in one line what is wrong with it.
+def guarded(metric: Metric, benchmark: str, folder: Path) -> Metric:
+    """Return a metric of somebody's own, each function of which says in one line what is wrong with it.
 
     Args:
         metric: as it stands in their Python.
         benchmark: that it is of.
+        folder: of their files.
 
-    Computing it raises UsageError where it raised, or where its answer is not one number for each row of weights.
+    Computing it raises OwnCodeError where a function raised, or returned something else than it must. None of them can change
+    the ratings that others look at.
     """
-    if isinstance(metric.compute, _OwnStatistic):
-        return metric
-    return msgspec.structs.replace(
-        metric, compute=_OwnStatistic(metric.compute, f"{benchmark}: its metric {metric.name}")
-    )
+    fold = metric.fold
+    checks: dict[str, Callable[..., Any]] = {
+        "compute": lambda value, _, weights: _numbers(value, len(weights), "row of weights", metric),
+        "item_score": lambda value, table: _numbers(value, len(fold(table).first if fold else table), "item", metric),
+        "applies_to": lambda value, table: _mask(value, len(table)),
+        "supports": lambda value, _: bool(value),
+        "fold": lambda value, _: _instance(value, Items),
+        "waits": lambda value, _: _instance(value, Recognition),
+        "fills": lambda value, _: [_instance(filled, RatingTable) for filled in value],
+        "chance": lambda value, _: value if value is None else float(value),
+    }
+    foreign = {
+        name: OwnFunction(
+            functools.partial(_unchanged, function),
+            f"{benchmark}: its metric {metric.name}",
+            folder,
+            check,
+            f"; {_MEND}",
+        )
+        for name, check in checks.items()
+        if (function := getattr(metric, name)) is not None
+        and not isinstance(function, OwnFunction)
+        and not is_ours(function)
+    }
+    return msgspec.structs.replace(metric, **foreign) if foreign else metric
 
 
-class _OwnStatistic(NamedTuple):
-    """A stranger's function of weighted ratings."""
+def faults(
+    metrics: Sequence[Metric], criteria: Sequence[Criterion], samples: Sequence[Sample], tag_names: Sequence[str]
+) -> list[str]:
+    """Say what is wrong with metrics of somebody's own, computed on made-up ratings: all levels, each alone, none at all.
 
-    compute: Callable[[RatingTable, Floats], Floats]
-    metric: str
-
-    def __call__(self, table: RatingTable, weights: Floats) -> Floats:
-        """Compute it.
-
-        Raises:
-            UsageError: the function raised, or returned something else than numbers of shape (B,).
-        """
+    Args:
+        metrics: those that are not somebody's own are not tried.
+        criteria: that ratings are on.
+        samples: whose targets and tags the ratings have.
+        tag_names: of the tags that metrics look at.
+    """
+    found: dict[str, None] = {}
+    for metric in metrics:
+        if not any(isinstance(part, OwnFunction) for part in msgspec.structs.astuple(metric)):
+            continue
         try:
-            values = np.asarray(self.compute(table, weights), dtype=np.float64)
-        except MindgaugeError:
-            raise
-        except Exception as error:
-            raise UsageError(f"{self.metric} raised {type(error).__name__}: {error}; {_MEND}") from error
-        if values.shape != weights.shape[:1]:
-            raise UsageError(
-                f"{self.metric} returned an array of shape {values.shape} for {plural(len(weights), 'row')} of weights, and must return "
-                f"one number for each; {_MEND}"
-            )
-        return values
+            for table in (_made_up(criterion, samples, tag_names) for criterion in criteria if metric.suits(criterion)):
+                for rows in (table, *(table.rows(table.code == code) for code in range(-1, len(table.levels)))):
+                    figure = estimate(metric, rows, resamples=10)
+                    if figure.fault:
+                        raise OwnCodeError(figure.note)
+                    for function in (metric.item_score and metric.worth, metric.waits, metric.chance):
+                        if function is not None:
+                            function(rows)
+        except OwnCodeError as error:
+            found[str(error)] = None
+    return [*found]
+
+
+def _made_up(criterion: Criterion, samples: Sequence[Sample], tag_names: Sequence[str]) -> RatingTable:
+    """Return ratings of every level, and missing ones, with each target and each set of tags that samples have."""
+    codes = {str(level): code for code, level in enumerate(criterion.values)}
+    kinds = {
+        (
+            codes.get(str(sample.tags.get(f"target.{criterion.name}", sample.target)), -1),
+            *(sample.tags.get(name, "") for name in tag_names),
+        )
+        for sample in samples
+    }
+    first = sorted(kinds)[:_MOST_KINDS] or [(-1, *("" for _ in tag_names))]
+    rows = [(code, *kind) for code in range(-1, len(codes)) for kind in first]
+    code, target, *tags = zip(*rows, strict=True)
+    places = np.arange(len(rows))
+    return RatingTable(
+        criterion.values, np.array(code), np.array(target), places // 2, places, np.where(np.array(code) < 0, "failed", "ok"),
+        tags={name: np.array(values, dtype=object) for name, values in zip(tag_names, tags, strict=True)},
+    )  # fmt: skip
+
+
+def _unchanged(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function with ratings and weights that it can read and not change."""
+
+    def read_only(array: Any) -> Any:
+        array = array.view() if isinstance(array, np.ndarray) else array
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+        return array
+
+    def seen(thing: Any) -> Any:
+        if not isinstance(thing, RatingTable):
+            return read_only(thing)
+        columns = {name: read_only(column) for name, column in msgspec.structs.asdict(thing).items()}
+        return RatingTable(**columns | {"tags": {name: read_only(tag) for name, tag in thing.tags.items()}})
+
+    try:
+        return function(*map(seen, given))
+    except UsageError as error:  # of `mindgauge.metric`
+        raise OwnCodeError(f"{error}; {_MEND}") from error
+
+
+def _numbers(value: Any, size: int, noun: str, metric: Metric) -> Floats:
+    """Read what a metric returned as numbers, NaN where it is not defined.
+
+    Raises:
+        TypeError: these are no numbers, too few or too many, or none that a share can have.
+    """
+    found = np.asarray(value)
+    if found.dtype.kind not in "fiub" and any(number is not None and not _is_number(number) for number in found.flat):
+        raise TypeError(f"{_shown(value)}, not numbers")
+    if found.shape != (size,):
+        raise TypeError(
+            f"{_shown(value)} of shape {found.shape} for {plural(size, noun)}, and must return one number for each"
+        )
+    numbers = found.astype(np.float64)
+    least, most = (0.0, 1.0) if metric.exact else metric.limits or (-np.inf, np.inf)
+    outside = numbers[np.isinf(numbers) | (numbers < least - _TINY) | (numbers > most + _TINY)]
+    if len(outside):
+        scale = f"a number from {least:g} to {most:g}" if np.isfinite(most) else "a finite number"
+        raise TypeError(f"{outside[0]:g}, not {scale}")
+    return numbers
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number)
+
+
+def _mask(value: Any, size: int) -> Mask:
+    found = np.asarray(value)
+    if found.dtype.kind != "b" or found.shape != (size,):
+        raise TypeError(f"{_shown(value)}, not true or false for each of {plural(size, 'rating')}")
+    return found
+
+
+def _instance(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{_shown(value)}, not {kind.__name__}")
+    return value
+
+
+def _shown(value: object) -> str:
+    """Name what a function returned: itself where it is short, and otherwise its type."""
+    return repr(value) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
 
 
 def _takes_target(worth: Callable[..., Any], name: str) -> bool:
