@@ -192,14 +192,14 @@ WHOLE = (
     "warmth = Benchmark.from_folder(Path(__file__).parent, metrics=metrics)\n"
 )
 PLACES = {
-    "compute": ("table, weights", "msgspec.structs.replace(share_of('yes', name='mine'), compute=own)"),
+    "compute": ("table, weights", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', compute=own)"),
     "item_score": ("table", "mean_of('mine', own, 'higher')"),
-    "item_score alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), item_score=own)"),
+    "item_score alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', item_score=own)"),
     "applies_to": (
         "table",
         "mean_of('mine', lambda table: np.where(table.code < 0, np.nan, 1.0 * table.code), 'higher', own)",
     ),
-    "applies_to alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), applies_to=own)"),
+    "applies_to alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', applies_to=own)"),
     "supports": ("levels", "mean_of('mine', lambda table: np.ones(len(table)), supports=own)"),
 }
 """What the function takes, and the metric that has it."""
@@ -253,7 +253,9 @@ def own_metric(place: str, body: str) -> str:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_metric_that_fails_is_named_before_the_first_call(tmp_path: Path, place: str, body: str, fault: str) -> None:
     folder = least(tmp_path / "warmth", metrics__py=own_metric(place, body))
-    (tmp_path / "bot.py").write_text("def reply(message):\n    open('asked', 'w')\n    return 'Hello.'\n", "utf-8")
+    (tmp_path / "bot.py").write_text(
+        "def reply(message):\n    open('asked', 'w').close()\n    return 'Hello.'\n", "utf-8"
+    )
     done = typed("run", folder, "--model", "bot.py:reply", "--judge", "rule/refusal", "--json", folder=tmp_path)
     assert done.returncode == 2, done.stdout
     assert not done.stdout

@@ -6,6 +6,7 @@ Code that never returns cannot be stopped here: only Ctrl-C ends it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import sys
 import traceback
@@ -130,11 +131,19 @@ def is_ours(function: Any) -> bool:
 
 
 def _codes(function: Any) -> Iterator[Any]:
-    """Yield the code of a function, and of those that stand in its closure."""
-    function = inspect.unwrap(getattr(function, "func", getattr(function, "__func__", function)))
-    if (code := getattr(function, "__code__", None)) is not None:
-        yield code
-    for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # it is still empty
-            if callable(cell.cell_contents) and not inspect.isclass(cell.cell_contents):
-                yield from _codes(cell.cell_contents)
+    """Yield the code of a function, and of those that it holds: in its closure, or as arguments given before."""
+    waiting, seen = [function], set[int]()
+    while waiting:
+        thing = waiting.pop(0)
+        thing = inspect.unwrap(getattr(thing, "__func__", thing))
+        if id(thing) in seen or not callable(thing) or inspect.isclass(thing):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, functools.partial):
+            waiting += [thing.func, *thing.args, *thing.keywords.values()]
+        code = getattr(thing, "__code__", None)
+        if code is not None:
+            yield code
+        for cell in getattr(thing, "__closure__", None) or ():
+            with contextlib.suppress(ValueError):  # it is still empty
+                waiting.append(cell.cell_contents)

@@ -28,6 +28,7 @@ _DIRECTIONS = ("", "higher", "lower")
 T = TypeVar("T")
 _MOST_KINDS = 200
 """Of targets and tags in made-up ratings."""
+_MOST_SHOWN = 40
 _TINY = 1e-9
 """What rounding may add to the ends of a scale."""
 _MEND = "mend it and repeat the command: what models answered is kept"
@@ -235,7 +236,9 @@ def _instance(value: Any, kind: type[T]) -> T:
 
 def _shown(value: object) -> str:
     """Name what a function returned: itself where it is short, and otherwise its type."""
-    return repr(value) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
+    if isinstance(value, str):
+        return repr(value[:_MOST_SHOWN])
+    return f"{value}" if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"
 
 
 def _takes_target(worth: Callable[..., Any], name: str) -> bool:
