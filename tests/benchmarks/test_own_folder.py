@@ -238,7 +238,7 @@ RETURNED = {
         "return pl.Series(['yes'] * len(table))": "returned a Series, not true or false for each of",
     },
 }
-FAULTS = [
+FAILING = [
     *((place, body, fault) for place in PLACES for body, fault in RAISING.items() if place != "supports" or "table" not in body),
     *((place, body, fault) for place, bodies in RETURNED.items() for body, fault in bodies.items()),
 ]  # fmt: skip
@@ -249,7 +249,7 @@ def own_metric(place: str, body: str) -> str:
     return OWN.format(takes, body, made)
 
 
-@pytest.mark.parametrize(("place", "body", "fault"), FAULTS)
+@pytest.mark.parametrize(("place", "body", "fault"), FAILING)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_metric_that_fails_is_named_before_the_first_call(tmp_path: Path, place: str, body: str, fault: str) -> None:
     folder = least(tmp_path / "warmth", metrics__py=own_metric(place, body))
