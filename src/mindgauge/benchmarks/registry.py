@@ -47,13 +47,11 @@ class _Known(NamedTuple):
         """
         try:
             loaded = self._new(load(), name, families)
-        except FaultsError as error:
-            if named:
-                raise
-            self.broken[name] = installed.fault(error)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - somebody else's module may raise anything
+        except BaseException as error:
+            if named and isinstance(error, FaultsError):
+                raise
             self.broken[name] = installed.fault(error, Path(name) if named else None)
         else:
             self.benchmarks.update(loaded)

@@ -107,7 +107,7 @@ class OwnFunction(NamedTuple):
                 value = [*value] if inspect.isgenerator(value) else value
         except (KeyboardInterrupt, MindgaugeError):
             raise
-        except BaseException as error:
+        except BaseException as error:  # `sys.exit` among them
             raise OwnCodeError(
                 f"{self.subject} raised {fault(error, self.folder, self._written)}{self.advice}"
             ) from error

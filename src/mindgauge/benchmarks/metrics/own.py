@@ -143,15 +143,23 @@ def faults(
         try:
             for table in (_made_up(criterion, samples, tag_names) for criterion in criteria if metric.suits(criterion)):
                 for rows in (table, *(table.rows(table.code == code) for code in range(-1, len(table.levels)))):
-                    figure = estimate(metric, rows, resamples=10)
-                    if figure.fault:
-                        raise OwnCodeError(figure.note)
-                    for function in (metric.item_score and metric.worth, metric.waits, metric.chance):
-                        if function is not None:
-                            function(rows)
+                    _try(metric, rows)
         except OwnCodeError as error:
             found[str(error)] = None
     return [*found]
+
+
+def _try(metric: Metric, table: RatingTable) -> None:
+    """Call every function of a metric.
+
+    Raises:
+        OwnCodeError: one fails.
+    """
+    if (figure := estimate(metric, table, resamples=10)).fault:
+        raise OwnCodeError(figure.note)
+    for function in (metric.worth if metric.item_score else None, metric.waits, metric.chance):
+        if function is not None:
+            function(table)
 
 
 def _made_up(criterion: Criterion, samples: Sequence[Sample], tag_names: Sequence[str]) -> RatingTable:
@@ -177,20 +185,18 @@ def _made_up(criterion: Criterion, samples: Sequence[Sample], tag_names: Sequenc
 def _unchanged(function: Callable[..., Any], *given: Any) -> Any:
     """Call a function with ratings and weights that it can read and not change."""
 
-    def read_only(array: Any) -> Any:
-        array = array.view() if isinstance(array, np.ndarray) else array
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-        return array
-
-    def seen(thing: Any) -> Any:
-        if not isinstance(thing, RatingTable):
-            return read_only(thing)
-        columns = {name: read_only(column) for name, column in msgspec.structs.asdict(thing).items()}
-        return RatingTable(**columns | {"tags": {name: read_only(tag) for name, tag in thing.tags.items()}})
+    def read_only(thing: Any) -> Any:
+        if isinstance(thing, RatingTable):
+            return RatingTable(**read_only(msgspec.structs.asdict(thing)))
+        if isinstance(thing, dict):
+            return {name: read_only(part) for name, part in thing.items()}
+        if isinstance(thing, np.ndarray):
+            thing = thing.view()
+            thing.flags.writeable = False
+        return thing
 
     try:
-        return function(*map(seen, given))
+        return function(*map(read_only, given))
     except UsageError as error:  # of `mindgauge.metric`
         raise OwnCodeError(f"{error}; {_MEND}") from error
 
@@ -202,7 +208,9 @@ def _numbers(value: Any, size: int, noun: str, metric: Metric) -> Floats:
         TypeError: these are no numbers, too few or too many, or none that a share can have.
     """
     found = np.asarray(value)
-    if found.dtype.kind not in "fiub" and any(number is not None and not _is_number(number) for number in found.flat):
+    if found.dtype.kind not in "fiub" and not all(
+        number is None or isinstance(number, int | float | np.floating | np.integer) for number in found.flat
+    ):
         raise TypeError(f"{_shown(value)}, not numbers")
     if found.shape != (size,):
         raise TypeError(
@@ -215,10 +223,6 @@ def _numbers(value: Any, size: int, noun: str, metric: Metric) -> Floats:
         scale = f"a number from {least:g} to {most:g}" if np.isfinite(most) else "a finite number"
         raise TypeError(f"{outside[0]:g}, not {scale}")
     return numbers
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number)
 
 
 def _mask(value: Any, size: int) -> Mask:
