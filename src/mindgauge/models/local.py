@@ -60,8 +60,8 @@ def _need(name: str, *, weights: bool = True) -> None:
     Raises:
         UsageError: one is not, or neither; a line says how to get both.
     """
-    there = importlib.util.find_spec("xllamacpp") is not None, weights
-    lacking = [part for part, found in zip(_PARTS, there, strict=True) if not found]
+    installed = importlib.util.find_spec("xllamacpp") is not None, weights
+    lacking = [part for part, ready in zip(_PARTS, installed, strict=True) if not ready]
     if lacking:
         parts, commands = zip(*lacking, strict=True)
         raise UsageError(f"{name} needs {named(parts)}, not installed here: {' && '.join(commands)}")

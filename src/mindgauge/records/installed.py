@@ -94,7 +94,7 @@ class OwnFunction(NamedTuple):
     advice: str = ""
     """What to do about a fault."""
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call it.
 
         Raises:
@@ -103,7 +103,7 @@ class OwnFunction(NamedTuple):
         """
         try:
             with unprinted():
-                value = self.function(*given, **named)
+                value = self.function(*arguments, **keywords)
                 value = [*value] if inspect.isgenerator(value) else value
         except (KeyboardInterrupt, MindgaugeError):
             raise
@@ -112,7 +112,7 @@ class OwnFunction(NamedTuple):
                 f"{self.subject} raised {fault(error, self.folder, self._written)}{self.advice}"
             ) from error
         try:
-            return self.check(value, *given)
+            return self.check(value, *arguments)
         except (TypeError, ValueError) as error:
             raise OwnCodeError(f"{self.subject} returned {error}{self._written}{self.advice}") from error
 
@@ -132,18 +132,18 @@ def is_ours(function: Any) -> bool:
 
 def _codes(function: Any) -> Iterator[Any]:
     """Yield the code of a function, and of those that it holds: in its closure, or as arguments given before."""
-    waiting, seen = [function], set[int]()
-    while waiting:
-        thing = waiting.pop(0)
-        thing = inspect.unwrap(getattr(thing, "__func__", thing))
-        if id(thing) in seen or not callable(thing) or inspect.isclass(thing):
+    parts, seen = [function], set[int]()
+    while parts:
+        part = parts.pop(0)
+        part = inspect.unwrap(getattr(part, "__func__", part))
+        if id(part) in seen or not callable(part) or inspect.isclass(part):
             continue
-        seen.add(id(thing))
-        if isinstance(thing, functools.partial):
-            waiting += [thing.func, *thing.args, *thing.keywords.values()]
-        code = getattr(thing, "__code__", None)
+        seen.add(id(part))
+        if isinstance(part, functools.partial):
+            parts += [part.func, *part.args, *part.keywords.values()]
+        code = getattr(part, "__code__", None)
         if code is not None:
             yield code
-        for cell in getattr(thing, "__closure__", None) or ():
+        for cell in getattr(part, "__closure__", None) or ():
             with contextlib.suppress(ValueError):  # it is still empty
-                waiting.append(cell.cell_contents)
+                parts.append(cell.cell_contents)

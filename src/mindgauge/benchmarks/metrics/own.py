@@ -136,7 +136,7 @@ def faults(
         samples: whose targets and tags the ratings have.
         tag_names: of the tags that metrics look at.
     """
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for metric in metrics:
         if not any(isinstance(part, OwnFunction) for part in msgspec.structs.astuple(metric)):
             continue
@@ -145,8 +145,8 @@ def faults(
                 for rows in (table, *(table.rows(table.code == code) for code in range(-1, len(table.levels)))):
                     _try(metric, rows)
         except OwnCodeError as error:
-            found[str(error)] = None
-    return [*found]
+            sentences[str(error)] = None
+    return [*sentences]
 
 
 def _try(metric: Metric, table: RatingTable) -> None:
@@ -182,21 +182,21 @@ def _made_up(criterion: Criterion, samples: Sequence[Sample], tag_names: Sequenc
     )  # fmt: skip
 
 
-def _unchanged(function: Callable[..., Any], *given: Any) -> Any:
+def _unchanged(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function with ratings and weights that it can read and not change."""
 
-    def read_only(thing: Any) -> Any:
-        if isinstance(thing, RatingTable):
-            return RatingTable(**read_only(msgspec.structs.asdict(thing)))
-        if isinstance(thing, dict):
-            return {name: read_only(part) for name, part in thing.items()}
-        if isinstance(thing, np.ndarray):
-            thing = thing.view()
-            thing.flags.writeable = False
-        return thing
+    def read_only(argument: Any) -> Any:
+        if isinstance(argument, RatingTable):
+            return RatingTable(**read_only(msgspec.structs.asdict(argument)))
+        if isinstance(argument, dict):
+            return {name: read_only(part) for name, part in argument.items()}
+        if isinstance(argument, np.ndarray):
+            argument = argument.view()
+            argument.flags.writeable = False
+        return argument
 
     try:
-        return function(*map(read_only, given))
+        return function(*map(read_only, arguments))
     except UsageError as error:  # of `mindgauge.metric`
         raise OwnCodeError(f"{error}; {_MEND}") from error
 
@@ -207,29 +207,29 @@ def _numbers(value: Any, size: int, noun: str, metric: Metric) -> Floats:
     Raises:
         TypeError: these are no numbers, too few or too many, or none that a share can have.
     """
-    found = np.asarray(value)
-    if found.dtype.kind not in "fiub" and not all(
-        number is None or isinstance(number, int | float | np.floating | np.integer) for number in found.flat
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub" and not all(
+        number is None or isinstance(number, int | float | np.floating | np.integer) for number in array.flat
     ):
         raise TypeError(f"{_shown(value)}, not numbers")
-    if found.shape != (size,):
+    if array.shape != (size,):
         raise TypeError(
-            f"{_shown(value)} of shape {found.shape} for {plural(size, noun)}, and must return one number for each"
+            f"{_shown(value)} of shape {array.shape} for {plural(size, noun)}, and must return one number for each"
         )
-    numbers = found.astype(np.float64)
-    least, most = (0.0, 1.0) if metric.exact else metric.limits or (-np.inf, np.inf)
-    outside = numbers[np.isinf(numbers) | (numbers < least - _TINY) | (numbers > most + _TINY)]
+    numbers = array.astype(np.float64)
+    low, high = (0.0, 1.0) if metric.exact else metric.limits or (-np.inf, np.inf)
+    outside = numbers[np.isinf(numbers) | (numbers < low - _TINY) | (numbers > high + _TINY)]
     if len(outside):
-        scale = f"a number from {least:g} to {most:g}" if np.isfinite(most) else "a finite number"
+        scale = f"a number from {low:g} to {high:g}" if np.isfinite(high) else "a finite number"
         raise TypeError(f"{outside[0]:g}, not {scale}")
     return numbers
 
 
 def _mask(value: Any, size: int) -> Mask:
-    found = np.asarray(value)
-    if found.dtype.kind != "b" or found.shape != (size,):
+    array = np.asarray(value)
+    if array.dtype.kind != "b" or array.shape != (size,):
         raise TypeError(f"{_shown(value)}, not true or false for each of {plural(size, 'rating')}")
-    return found
+    return array
 
 
 def _instance(value: Any, kind: type[T]) -> T:
