@@ -300,6 +300,75 @@ def test_a_metric_that_fails_on_a_stored_run_costs_that_metric_alone(
     assert "its metric mine" not in typed("score", tmp_path / "run").stdout
 
 
+LOADED = {
+    "raise ZeroDivisionError('no')": "ZeroDivisionError: no",
+    "import sys\nprint('hello')\nsys.exit(0)": "SystemExit: 0",
+    "class Own(BaseException): pass\nraise Own('odd')": "Own: odd",
+    "def (": "SyntaxError: ",
+    "import nowhere_to_be_found": "ModuleNotFoundError: No module named 'nowhere_to_be_found'",
+    "def deep(): deep()\ndeep()": "RecursionError: maximum recursion depth exceeded",
+}
+"""What somebody's file does when it is loaded, and what is said of it."""
+
+
+@pytest.mark.parametrize(("code", "fault"), LOADED.items())
+@pytest.mark.parametrize("file", ["metrics.py", "warmth.py", "bot.py"])
+def test_a_file_that_fails_when_it_is_loaded_is_one_line(tmp_path: Path, file: str, code: str, fault: str) -> None:
+    folder = least(tmp_path / "warmth")
+    written(tmp_path, {"bot.py": "def reply(message):\n    return 'Hello.'\n"})
+    written(tmp_path if file == "bot.py" else folder, {file: code})
+    done = typed(
+        "run", folder, "--model", "bot.py:reply", "--judge", "rule/refusal", "--out", "run", "--json", folder=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = [line for line in done.stderr.splitlines() if line != "hello"]
+    assert len(lines) == 1
+    assert fault in lines[0]
+    assert file in lines[0]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["own", "read", "variants", "completed", "notes"])
+def test_a_function_of_a_benchmark_in_python_that_fails_is_one_line(tmp_path: Path, name: str) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
+        "def mine(*given):\n    print('hello')\n    sys.exit(0)\n"
+        f"warmth = Benchmark.from_folder(Path(__file__).parent, **{{{name!r}: mine}})\n"
+    )
+    folder = least(tmp_path / "warmth", warmth__py=code)
+    with pytest.raises(UsageError, match=rf"warmth: its {name}\(\) raised SystemExit: 0 \(warmth.py:6, in mine\)"):
+        getattr(benchmarks.asked_one(str(folder)), name)(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "fault"),
+    [
+        ("(share_of('yes'), share_of('yes'))", "two of its metrics have the name share_yes on one criterion"),
+        ("(share_of('yes'), len)", "metrics holds a builtin_function_or_method, which is no metric"),
+        ("(Metric('mine', None),)", "its metric mine raised TypeError: 'NoneType' object is not callable"),
+        ("(Metric(3, lambda table, weights: weights[:, 0]),)", "metric 3: a name is text"),
+        ("(mindgauge.metric(lambda value: 1 / 0, name='mine'),)", "raised ZeroDivisionError: division by zero (metrics.py:4, in <lambda>) on 'no'"),
+        ("(m for m in (share_of('yes'), 1 / 0))", "metrics.py:4: cannot be loaded: ZeroDivisionError"),
+    ],
+)  # fmt: skip
+def test_metrics_that_are_none_are_named(tmp_path: Path, metrics: str, fault: str) -> None:
+    code = f"import mindgauge\nfrom mindgauge.benchmarks.metrics import Metric\nfrom mindgauge.benchmarks.metrics import share_of\nmetrics = {metrics}\n"
+    done = typed("list", least(tmp_path / "warmth", metrics__py=code))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert fault in done.stderr
+
+
+def test_what_a_metric_prints_is_no_part_of_the_result(tmp_path: Path) -> None:
+    body = "print('hello')\n    return 1.0 * table.code"
+    folder = least(tmp_path / "warmth", metrics__py=own_metric("item_score", body))
+    run(folder, tmp_path / "run")
+    private.write_state(registry.NAMED, [str(folder)])
+    done = typed("score", tmp_path / "run", "--json")
+    assert json.loads(done.stdout)["notes"] == []
+    assert "hello" in done.stderr
+
+
 NOT_DEFINED = "import numpy as np\nfrom mindgauge.benchmarks.metrics import Metric\nown = Metric('own', lambda table, weights: np.full(len(weights), np.nan))\n"
 
 

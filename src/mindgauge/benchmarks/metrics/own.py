@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -13,12 +14,11 @@ from mindgauge.benchmarks.metrics.estimates import estimate
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Items, Metric, RatingTable, Recognition, mean_of
 from mindgauge.records.errors import OwnCodeError, UsageError
-from mindgauge.records.installed import OwnFunction, is_ours
+from mindgauge.records.installed import OwnFunction, fault, is_ours
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from mindgauge.benchmarks.metrics.table import Floats, Mask
     from mindgauge.records import Sample, Value
@@ -118,7 +118,7 @@ def guarded(metric: Metric, benchmark: str, folder: Path) -> Metric:
             f"; {_MEND}",
         )
         for name, check in checks.items()
-        if (function := getattr(metric, name)) is not None
+        if ((function := getattr(metric, name)) is not None or name == "compute")
         and not isinstance(function, OwnFunction)
         and not is_ours(function)
     }
@@ -155,6 +155,8 @@ def _try(metric: Metric, table: RatingTable) -> None:
     Raises:
         OwnCodeError: one fails.
     """
+    if not isinstance(metric.name, str) or metric.better not in _DIRECTIONS:
+        raise OwnCodeError(f"metric {metric.name!r}: a name is text, and better is 'higher', 'lower' or ''")
     if (figure := estimate(metric, table, resamples=10)).fault:
         raise OwnCodeError(figure.note)
     for function in (metric.worth if metric.item_score else None, metric.waits, metric.chance):
@@ -267,8 +269,10 @@ def _number(worth: Callable[..., Any], rating: tuple[Value, ...], name: str, *, 
     try:
         answer = worth(*rating)
     except Exception as error:
+        code = getattr(worth, "__code__", None)
+        said = fault(error, Path(code.co_filename).parent if code else None)
         raise UsageError(
-            f"metric {name}: its function raised {type(error).__name__} on {', '.join(map(repr, rating))}: {error}; let it return None "
+            f"metric {name}: its function raised {said} on {', '.join(map(repr, rating))}; let it return None "
             "for what it does not know, or name the criteria that it is about"
         ) from error
     if answer is None:
