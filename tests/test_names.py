@@ -136,7 +136,7 @@ def test_no_module_is_part_of_a_circle(modules: dict[str, Code]) -> None:
 
 def test_the_house_has_twelve_rooms() -> None:
     entries = {path.name for path in SOURCE.iterdir() if path.is_file() or any(path.rglob("*.py"))}
-    assert entries == ROOMS | {"__init__.py", "py.typed"}
+    assert entries == ROOMS | {"__init__.py", "__main__.py", "py.typed"}
 
 
 def test_no_room_takes_the_place_of_a_public_function() -> None:

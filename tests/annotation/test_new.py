@@ -369,7 +369,10 @@ def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
         [sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert said.returncode == 2
-    assert said.stderr == "mindgauge: annotate needs sqlalchemy, which is not installed; pip install 'mindgauge[web]'\n"
+    assert (
+        said.stderr
+        == "mindgauge: this command needs sqlalchemy, which is not installed; pip install 'mindgauge[web]'\n"
+    )
 
 
 def cli(folder: Path, *words: str, code: int = 0) -> in_process.Done:

@@ -182,39 +182,191 @@ def test_metrics_may_be_about_what_python_adds_beside_the_rubric(tmp_path: Path)
     assert Benchmark.from_folder(place, readings=reading).metrics[0].name == "share_outside"
 
 
+OWN = (
+    "import sys, msgspec, numpy as np, polars as pl\nfrom mindgauge.benchmarks.metrics import Metric, mean_of, share_of\n"
+    "def own({}):\n    {}\n"
+    "mine = {}\nmetrics = (mine,)\n"
+)
+WHOLE = (
+    "from pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
+    "warmth = Benchmark.from_folder(Path(__file__).parent, metrics=metrics)\n"
+)
+PLACES = {
+    "compute": ("table, weights", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', compute=own)"),
+    "item_score": ("table", "mean_of('mine', own, 'higher')"),
+    "item_score alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', item_score=own)"),
+    "applies_to": (
+        "table",
+        "mean_of('mine', lambda table: np.where(table.code < 0, np.nan, 1.0 * table.code), 'higher', own)",
+    ),
+    "applies_to alone": ("table", "msgspec.structs.replace(share_of('yes', name='mine'), name='mine', applies_to=own)"),
+    "supports": ("levels", "mean_of('mine', lambda table: np.ones(len(table)), supports=own)"),
+}
+"""What the function takes, and the metric that has it."""
+RAISING = {
+    "raise ZeroDivisionError('no reply')": "raised ZeroDivisionError: no reply (metrics.py:4, in own)",
+    "sys.exit(3)": "raised SystemExit: 3 (metrics.py:4, in own)",
+    "raise GeneratorExit": "raised GeneratorExit:  (metrics.py:4, in own)",
+    "raise MemoryError": "raised MemoryError: (metrics.py:4, in own)",
+    "return own(*[table] * own.__code__.co_argcount)": "raised RecursionError: maximum recursion depth exceeded",
+    "return unknown": "raised NameError: name 'unknown' is not defined (metrics.py:4, in own)",
+    "table.code[:] = 0": "raised ValueError: assignment destination is read-only (metrics.py:4, in own)",
+    "table.code = 0": "raised AttributeError: immutable type: 'RatingTable' (metrics.py:4, in own)",
+    "raise ValueError('two\\nlines')": "raised ValueError: two lines (metrics.py:4, in own)",
+}
+RETURNED = {
+    "compute": {
+        "return None": "returned None of shape () for 1 row of weights, and must return one number for each (metrics.py:3, in own)",
+        "return 'high'": "returned 'high', not numbers (metrics.py:3, in own)",
+        "return ['0.5'] * len(weights)": "returned a list, not numbers (metrics.py:3, in own)",
+        "return np.float64(1)": "returned 1.0 of shape () for 1 row of weights",
+        "return [0.5, 0.5, 0.5]": "returned a list of shape (3,) for 1 row of weights, and must return one number for each",
+        "return np.full(len(weights), np.inf)": "returned inf, not a number from 0 to 1 (metrics.py:3, in own)",
+        "return np.full(len(weights), -3.0)": "returned -3, not a number from 0 to 1 (metrics.py:3, in own)",
+        "return pl.Series([object()] * len(weights))": "returned a Series, not numbers (metrics.py:3, in own)",
+    },
+    "item_score alone": {
+        "return None": "returned None of shape () for",
+        "return 'high'": "returned 'high', not numbers",
+        "return np.full(len(table), -3.0)": "returned -3, not a number from 0 to 1",
+        "return 1.0": "returned 1.0 of shape () for",
+    },
+    "applies_to alone": {
+        "return None": "returned None, not true or false for each of",
+        "return np.arange(len(table))": "returned a ndarray, not true or false for each of",
+        "return True": "returned True, not true or false for each of",
+        "return pl.Series(['yes'] * len(table))": "returned a Series, not true or false for each of",
+    },
+}
+FAILING = [
+    *((place, body, fault) for place in PLACES for body, fault in RAISING.items() if place != "supports" or "table" not in body),
+    *((place, body, fault) for place, bodies in RETURNED.items() for body, fault in bodies.items()),
+]  # fmt: skip
+
+
+def own_metric(place: str, body: str) -> str:
+    takes, made = PLACES[place]
+    return OWN.format(takes, body, made)
+
+
+@pytest.mark.parametrize(("place", "body", "fault"), FAILING)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_metric_that_fails_is_named_before_the_first_call(tmp_path: Path, place: str, body: str, fault: str) -> None:
+    folder = least(tmp_path / "warmth", metrics__py=own_metric(place, body))
+    (tmp_path / "bot.py").write_text(
+        "def reply(message):\n    open('asked', 'w').close()\n    return 'Hello.'\n", "utf-8"
+    )
+    done = typed("run", folder, "--model", "bot.py:reply", "--judge", "rule/refusal", "--json", folder=tmp_path)
+    assert done.returncode == 2, done.stdout
+    assert not done.stdout
+    assert done.stderr.count("\n") == 1
+    assert f"warmth: its metric mine {' '.join(fault.split())}" in done.stderr
+    assert not (tmp_path / "asked").exists()
+
+
 @pytest.mark.parametrize(
-    ("body", "fault"),
+    ("place", "body", "fault"),
     [
-        ("raise ZeroDivisionError('no reply')", "raised ZeroDivisionError: no reply; mend it"),
-        ("return 'high'", "raised ValueError: could not convert string to float: 'high'; mend it"),
-        ("return [0.5, 0.5, 0.5]", "returned an array of shape (3,) for 1 row of weights, and must return one number for each; mend it"),
+        ("compute", "raise ZeroDivisionError('no reply')", "raised ZeroDivisionError: no reply ({}:4, in own); mend it"),
+        ("item_score", "raise ZeroDivisionError('no reply')", "raised ZeroDivisionError: no reply ({}:4, in own); mend it"),
+        ("applies_to", "sys.exit()", "raised SystemExit: ({}:4, in own); mend it"),
+        ("compute", "return 'high'", "returned 'high', not numbers ({}:3, in own); mend it"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("whole", [False, True], ids=["metrics.py", "a Benchmark in Python"])
-def test_a_metric_that_breaks_is_named_in_one_line_and_answers_are_kept(
-    tmp_path: Path, body: str, fault: str, *, whole: bool
+def test_a_metric_that_fails_on_a_stored_run_costs_that_metric_alone(
+    tmp_path: Path, place: str, body: str, fault: str, *, whole: bool
 ) -> None:
-    code = (
-        "import msgspec\nfrom mindgauge.benchmarks.metrics import share_of\n"
-        f"def own(table, weights):\n    {body}\n"
-        "own = msgspec.structs.replace(share_of('yes'), compute=own)\nmetrics = (own,)\n"
-    )
-    benchmark = (
-        "from pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
-        "warmth = Benchmark.from_folder(Path(__file__).parent, metrics=metrics)\n"
-    )
     sound = least(tmp_path / "warmth")
     run(sound, tmp_path / "run")
+    private.write_state(registry.NAMED, [str(sound)])
+    intact = {score.name for score in mindgauge.score(tmp_path / "run").metrics}
     name = "warmth.py" if whole else "metrics.py"
-    (sound / name).write_text(code + benchmark if whole else code, encoding="utf-8")
-    benchmarks.asked(str(sound))
+    code = own_metric(place, body)
+    others = "metrics = (share_of('no'), mine)\n" if whole else ""
+    (sound / name).write_text(code + others + WHOLE if whole else code, encoding="utf-8")
+    said = f"warmth: its metric mine {fault.format(name)}"
+    scores = mindgauge.score(tmp_path / "run")
+    [own] = [score for score in scores.find("mine") if score.criterion == "warm"]
+    assert own.value is None
+    assert own.n
+    assert said in own.note
+    assert {score.name for score in scores.metrics if score.value is not None} >= ({"share_no"} if whole else intact)
     for command in ("score", "report"):
         done = typed(command, tmp_path / "run")
-        assert done.returncode == 2, done.stdout
-        assert done.stderr.count("\n") == 1
-        assert f"warmth: its metric share_yes {fault}" in done.stderr
+        assert done.returncode == 0, done.stderr
+        assert said in " ".join(done.stdout.split()) or command == "report"
     (sound / name).unlink()
-    assert typed("score", tmp_path / "run").returncode == 0
+    assert "its metric mine" not in typed("score", tmp_path / "run").stdout
+
+
+LOADED = {
+    "raise ZeroDivisionError('no')": "ZeroDivisionError: no",
+    "import sys\nprint('hello')\nsys.exit(0)": "SystemExit: 0",
+    "class Own(BaseException): pass\nraise Own('odd')": "Own: odd",
+    "def (": "SyntaxError: ",
+    "import nowhere_to_be_found": "ModuleNotFoundError: No module named 'nowhere_to_be_found'",
+    "def deep(): deep()\ndeep()": "RecursionError: maximum recursion depth exceeded",
+}
+"""What somebody's file does when it is loaded, and what is said of it."""
+
+
+@pytest.mark.parametrize(("code", "fault"), LOADED.items())
+@pytest.mark.parametrize("file", ["metrics.py", "warmth.py", "bot.py"])
+def test_a_file_that_fails_when_it_is_loaded_is_one_line(tmp_path: Path, file: str, code: str, fault: str) -> None:
+    folder = least(tmp_path / "warmth")
+    written(tmp_path, {"bot.py": "def reply(message):\n    return 'Hello.'\n"})
+    written(tmp_path if file == "bot.py" else folder, {file: code})
+    done = typed(
+        "run", folder, "--model", "bot.py:reply", "--judge", "rule/refusal", "--out", "run", "--json", folder=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = [line for line in done.stderr.splitlines() if line != "hello"]
+    assert len(lines) == 1
+    assert fault in lines[0]
+    assert file in lines[0]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["own", "read", "variants", "completed", "notes"])
+def test_a_function_of_a_benchmark_in_python_that_fails_is_one_line(tmp_path: Path, name: str) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
+        "def mine(*given):\n    print('hello')\n    sys.exit(0)\n"
+        f"warmth = Benchmark.from_folder(Path(__file__).parent, **{{{name!r}: mine}})\n"
+    )
+    folder = least(tmp_path / "warmth", warmth__py=code)
+    with pytest.raises(UsageError, match=rf"warmth: its {name}\(\) raised SystemExit: 0 \(warmth.py:6, in mine\)"):
+        getattr(benchmarks.asked_one(str(folder)), name)(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "fault"),
+    [
+        ("(share_of('yes'), share_of('yes'))", "two of its metrics have the name share_yes on one criterion"),
+        ("(share_of('yes'), len)", "metrics holds a builtin_function_or_method, which is no metric"),
+        ("(Metric('mine', None),)", "its metric mine raised TypeError: 'NoneType' object is not callable"),
+        ("(Metric(3, lambda table, weights: weights[:, 0]),)", "metric 3: a name is text"),
+        ("(mindgauge.metric(lambda value: 1 / 0, name='mine'),)", "raised ZeroDivisionError: division by zero (metrics.py:4, in <lambda>) on 'no'"),
+        ("(m for m in (share_of('yes'), 1 / 0))", "metrics.py:4: cannot be loaded: ZeroDivisionError"),
+    ],
+)  # fmt: skip
+def test_metrics_that_are_none_are_named(tmp_path: Path, metrics: str, fault: str) -> None:
+    code = f"import mindgauge\nfrom mindgauge.benchmarks.metrics import Metric\nfrom mindgauge.benchmarks.metrics import share_of\nmetrics = {metrics}\n"
+    done = typed("list", least(tmp_path / "warmth", metrics__py=code))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert fault in done.stderr
+
+
+def test_what_a_metric_prints_is_no_part_of_the_result(tmp_path: Path) -> None:
+    body = "print('hello')\n    return 1.0 * table.code"
+    folder = least(tmp_path / "warmth", metrics__py=own_metric("item_score", body))
+    run(folder, tmp_path / "run")
+    private.write_state(registry.NAMED, [str(folder)])
+    done = typed("score", tmp_path / "run", "--json")
+    assert json.loads(done.stdout)["notes"] == []
+    assert "hello" in done.stderr
 
 
 NOT_DEFINED = "import numpy as np\nfrom mindgauge.benchmarks.metrics import Metric\nown = Metric('own', lambda table, weights: np.full(len(weights), np.nan))\n"

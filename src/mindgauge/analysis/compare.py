@@ -13,7 +13,7 @@ from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import OwnCodeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ def compare(
         for block in _blocks(_together(part, labels, notes), notes):
             places = _places(block, folders)
             licences = _licences(places, cards or {})
-            of_block = _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
+            of_block = _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted, notes)
             reason = next((unused[place] for place in places if place in unused), "") if unused else ""
             of_block = _without_worst(of_block, part.benchmark, block.criterion, reason) if reason else of_block
             model = named[part.keys[0]].model if tag else ""
@@ -250,8 +250,14 @@ def _gravest(verdicts: set[str]) -> str:
 
 
 def _measures(
-    block: _CriterionBlock, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap, wanted: Wanted | None
+    block: _CriterionBlock,
+    labels: Labels,
+    licences: tuple[str, str],
+    bootstrap: _Bootstrap,
+    wanted: Wanted | None,
+    notes: list[str],
 ) -> Iterator[Measure]:
+    """Compare systems by every metric on every slice; of a metric of the user's own that fails, a note says so."""
     benchmark = block.rated.benchmark
     kind = "model" if benchmark.closed else block.ratings.first("rater_kind")
     question = scoring_views.find(benchmark, block.criterion, kind)
@@ -289,7 +295,11 @@ def _measures(
                 if outcome[1]:
                     yield Measure(*about, *licences, 0, *outcome, title=title)
                 continue
-            scores = pair(metric, part.table, part.system, part.sample)
+            try:
+                scores = pair(metric, part.table, part.system, part.sample)
+            except OwnCodeError as error:
+                notes += [note for note in [str(error)] if note not in notes]
+                continue
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
                 outcome = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")

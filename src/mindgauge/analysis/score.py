@@ -115,6 +115,8 @@ class Score(msgspec.Struct, frozen=True):
     unit: Kind = "level"
     better: str = ""
     void: str = ""
+    fault: bool = False
+    """Whether it is the user's own metric that failed, which `note` says."""
     title: str = ""
     """What the metric is called in a sentence, its criterion included where others rate."""
 
@@ -352,6 +354,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             qualifications=qualifications,
             unfit=unfit,
             notes=[
+                *dict.fromkeys(figure.note for figure in figures if figure.fault),
                 *_not_run(manifest),
                 *(
                     f"{name}: the judge {judge} {UNTESTED}"
@@ -579,7 +582,7 @@ def _one(metric: Metric, columns: RatingTable, slice_: str, resamples: int, seed
     if metric.label and slice_ != "all":
         return None
     figure = estimate(metric, columns, resamples=resamples, seed=seed)
-    return figure if figure.value is not None or figure.worst is not None else None
+    return figure if figure.value is not None or figure.worst is not None or figure.fault else None
 
 
 def _undefined(

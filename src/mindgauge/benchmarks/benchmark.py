@@ -13,7 +13,7 @@ import msgspec
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
-from mindgauge.benchmarks.metrics import Metric, guarded
+from mindgauge.benchmarks.metrics import Metric, guarded, own
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
 from mindgauge.benchmarks.released import Material, RankPlace, RatedAnswer, RecomputedCell, Released
@@ -24,7 +24,8 @@ from mindgauge.raters.rule import RuleCriterion
 from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
 from mindgauge.records.english import nearest
-from mindgauge.records.errors import DataError, MissingDataError, UsageError
+from mindgauge.records.errors import DataError, FaultsError, MissingDataError, UsageError
+from mindgauge.records.installed import OwnFunction, is_ours
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Method, Rubric, shipped
 from mindgauge.records.rubric.composite import Composite, CompositeRule
@@ -187,7 +188,35 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if not self.headline:
             msgspec.structs.force_setattr(self, "headline", self._first_metrics())
         if not self.folder.is_relative_to(HERE):  # somebody's own: its Python may raise anything
-            msgspec.structs.force_setattr(self, "metrics", tuple(guarded(m, self.name) for m in self.metrics))
+            for name, value in msgspec.structs.asdict(self).items():
+                msgspec.structs.force_setattr(self, name, self._guarded(name, value))
+
+    def _guarded(self, name: str, value: Any) -> Any:
+        """Return one of its fields, whose functions say in one line what is wrong with them."""
+        if name == "metrics":
+            return tuple(guarded(metric, self.name, self.folder) for metric in value)
+        if name in {"readings", "replica_readings"}:
+            return tuple(msgspec.structs.replace(r, read=self._guarded(r.rater, r.read)) for r in value)
+        if isinstance(value, dict):
+            return {key: self._guarded(f"{name}[{key!r}]", entry) for key, entry in value.items()}
+        if not callable(value) or isinstance(value, Benchmark | OwnFunction) or is_ours(value):
+            return value
+        return OwnFunction(value, f"{self.name}: its {name}()", self.folder)
+
+    def try_metrics(self) -> None:
+        """Compute the metrics of somebody's own on made-up ratings, so that what fails does so before a call is paid.
+
+        Raises:
+            FaultsError: some fail.
+        """
+        if self.folder.is_relative_to(HERE):
+            return
+        samples: list[Sample] = []
+        with contextlib.suppress(DataError):  # said when they are read
+            samples = self.own_samples()
+        faults = own.faults(self.metrics, self.criteria, samples, self.metric_tags)
+        if faults:
+            raise FaultsError("tried on made-up ratings before the first call", faults)
 
     def _first_metrics(self) -> tuple[str, ...]:
         """Return what its suite goes by, and its first metrics of no single label and no status, those of a direction if any."""

@@ -14,6 +14,7 @@ import difflib
 import importlib.util
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
@@ -21,12 +22,13 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, rubric_defaults, trials
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
-from mindgauge.benchmarks.metrics import Metric, distribution_of, with_others
+from mindgauge.benchmarks.metrics import Metric, distribution_of, guarded, with_others
 from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.own_texts import unreleased
+from mindgauge.records import installed
 from mindgauge.records.english import nearest
-from mindgauge.records.errors import DataError, FaultsError, UsageError
+from mindgauge.records.errors import DataError, FaultsError, OwnCodeError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Rubric, faults
@@ -325,12 +327,29 @@ class _Reading:
             return ()
         try:
             module = loaded(path, f"mindgauge_benchmark_{self.folder.name}_metrics")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
-            self.add(METRICS, f"cannot be loaded: {type(error).__name__}: {error}", _where(error, path))
+            named = getattr(module, "metrics", None)
+            items = [*(named if isinstance(named, Iterable) else vars(module).values())]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - somebody else's module may raise anything
+            self.add(METRICS, f"cannot be loaded: {installed.fault(error)}", _where(error, path))
             return ()
-        named = getattr(module, "metrics", None)
-        items = named if isinstance(named, Iterable) else vars(module).values()
-        metrics = tuple(msgspec.structs.replace(item, expected=True) for item in items if isinstance(item, Metric))
+        metrics = tuple(
+            msgspec.structs.replace(guarded(item, self.folder.name, self.folder), expected=True)
+            for item in items
+            if isinstance(item, Metric)
+        )
+        if isinstance(named, Iterable):
+            for item in (item for item in items if not isinstance(item, Metric)):
+                self.add(METRICS, f"metrics holds a {type(item).__name__}, which is no metric; take it out")
+        try:
+            return self._suited(metrics, criteria)
+        except OwnCodeError as error:
+            self.add("", str(error))
+            return ()
+
+    def _suited(self, metrics: tuple[Metric, ...], criteria: Sequence[Criterion]) -> tuple[Metric, ...]:
+        """Return metrics, each on the criteria that it suits; name those that suit none, and two of one name on one criterion."""
         if not metrics:
             self.add(
                 METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
@@ -341,6 +360,9 @@ class _Reading:
         for metric, names in suited:
             if not names:
                 self.add(METRICS, f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name")  # fmt: skip
+        taken = Counter((metric.name, metric.label, name) for metric, names in suited for name in names)
+        for name in dict.fromkeys(name for (name, _, _), times in taken.items() if times > 1):
+            self.add(METRICS, f"two of its metrics have the name {name} on one criterion; give one of them another")
         return tuple(msgspec.structs.replace(metric, criteria=names) for metric, names in suited)
 
     def samples_file(self) -> Path | None:
@@ -431,7 +453,8 @@ def loaded(path: Path, name: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with installed.unprinted():
+        spec.loader.exec_module(module)
     return module
 
 

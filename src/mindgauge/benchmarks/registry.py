@@ -48,12 +48,12 @@ class _Known(NamedTuple):
         """
         try:
             loaded = self._new(load(), name, families)
-        except FaultsError as error:
-            if named:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if named and isinstance(error, FaultsError):
                 raise
-            self.broken[name] = installed.fault(error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
-            self.broken[name] = installed.fault(error)
+            self.broken[name] = installed.fault(error, Path(name) if named else None)
         else:
             self.benchmarks.update(loaded)
 
@@ -201,13 +201,16 @@ def asked(name: str) -> list[Benchmark]:
     Only for what was typed here. What stands in a file may come from anybody, and a folder's benchmark may be code.
 
     Raises:
-        UsageError: there is none, or it cannot be loaded.
+        UsageError: there is none, or it cannot be loaded, or a metric of its own fails on made-up ratings.
     """
     if not is_path(name):
-        return find(name)
-    folder = Path(name).expanduser().resolve()
-    loaded = _of_folder(folder)
-    private.write_state(NAMED, sorted({*_named(), str(folder)}))
+        loaded = find(name)
+    else:
+        folder = Path(name).expanduser().resolve()
+        loaded = _of_folder(folder)
+        private.write_state(NAMED, sorted({*_named(), str(folder)}))
+    for benchmark in loaded:
+        benchmark.try_metrics()
     return loaded
 
 

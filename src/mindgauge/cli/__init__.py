@@ -174,6 +174,10 @@ def main() -> None:
         sys.exit(1)
     except MemoryError:
         sys.exit(_say("out of memory; give less at once: smaller files, or parts of them", 1))
+    except ModuleNotFoundError as error:
+        from mindgauge.cli.extras import advice
+
+        sys.exit(_say(advice(error), 2))
     except (OSError, RuntimeError) as error:
         sys.exit(_say(_of_system(error), 1))
     sys.exit(code if isinstance(code, int) else 0)

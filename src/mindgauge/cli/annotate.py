@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import extras, options, render
+from mindgauge.cli import options, render
 from mindgauge.records.rounding import bounded, percent
 from mindgauge.records.shell import command_line
 from mindgauge.stats.level import named as with_level
@@ -84,8 +84,7 @@ def new(
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""
-    with extras.web("annotate"):
-        from mindgauge.commands.annotate.new import annotate_new
+    from mindgauge.commands.annotate.new import annotate_new
 
     result = annotate_new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
@@ -157,8 +156,7 @@ def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")], json: options.Json = False
 ) -> None:
     """Say how far the work is, what the gate said, and who is awaited."""
-    with extras.web("annotate"):
-        from mindgauge.commands.annotate.status import annotate_status
+    from mindgauge.commands.annotate.status import annotate_status
 
     result = annotate_status(folder)
     if json:
@@ -278,8 +276,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write people's labels, their history and the gold for other tools."""
-    with extras.web("annotate"):
-        from mindgauge.commands.annotate.export import annotate_export
+    from mindgauge.commands.annotate.export import annotate_export
 
     result = annotate_export(folder, to=to, out=out, everything=everything)
     if json:
@@ -315,8 +312,7 @@ def import_(
     json: options.Json = False,
 ) -> None:
     """Take labels that people gave elsewhere into the labelling phase: all of a file, or nothing."""
-    with extras.web("annotate"):
-        from mindgauge.commands.annotate.import_ import annotate_import
+    from mindgauge.commands.annotate.import_ import annotate_import
 
     layout = options.layout(shape)
     result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede, layout=layout)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import annotate, answer, extras, options, render
+from mindgauge.cli import annotate, answer, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.rounding import count, percent
 from mindgauge.records.text import visible
@@ -145,8 +145,7 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Let people label a part of what a panel labelled, blind: set up their project, and print a link for each of them."""
-    with extras.web("dataset check"):
-        from mindgauge.commands.dataset.check import dataset_check
+    from mindgauge.commands.dataset.check import dataset_check
 
     result = dataset_check(
         run, annotators=options.several(annotators), out=out, number=number, disputed=disputed, criterion=criterion,
@@ -168,8 +167,7 @@ def gold(
     json: options.Json = False,
 ) -> None:
     """Give the items people's labels and the panel's, and say how far the panel is from people."""
-    with extras.web("dataset gold"):
-        from mindgauge.commands.dataset.gold import dataset_gold
+    from mindgauge.commands.dataset.gold import dataset_gold
 
     result = dataset_gold(folder, panel=panel, people=people, criterion=criterion, out=out)
     if json:

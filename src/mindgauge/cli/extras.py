@@ -1,30 +1,26 @@
-"""What some commands need beside the rest of Mindgauge."""
+"""What some commands need that Mindgauge does not bring by itself."""
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING
+EXTRAS = {
+    "classifier": ("huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
+    "cloud": ("aiobotocore", "fsspec", "s3fs"),
+    "inspect": ("inspect_ai",),
+    "local": ("xllamacpp",),
+    "ray": ("grpc", "ray"),
+    "web": ("fastapi", "multipart", "pg8000", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
+}
+"""Extra → what is imported of it."""
 
-from mindgauge.records.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_WEB = ("fastapi", "multipart", "pg8000", "python_multipart", "sqlalchemy", "starlette", "uvicorn")
-
-
-@contextlib.contextmanager
-def web(command: str) -> Iterator[None]:
-    """Say in one line how to get what is missing of the extra `web`.
+def advice(error: ModuleNotFoundError) -> str:
+    """Say in one line how to get what is missing.
 
     Raises:
-        UsageError: a library of it is not installed.
+        ModuleNotFoundError: it is a part of Mindgauge itself.
     """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _WEB:
-            raise
-        raise UsageError(
-            f"{command} needs {error.name}, which is not installed; pip install 'mindgauge[web]'"
-        ) from error
+    package = (error.name or "").partition(".")[0]
+    if package in {"", "mindgauge"}:
+        raise error
+    extra = next((f"'mindgauge[{extra}]'" for extra, packages in EXTRAS.items() if package in packages), package)
+    return f"this command needs {package}, which is not installed; pip install {extra}"

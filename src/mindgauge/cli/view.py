@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import extras, options, render
+from mindgauge.cli import options, render
 from mindgauge.cli.report import ShowTexts
 
 if TYPE_CHECKING:
@@ -48,5 +48,4 @@ def view(
                 print(line)
         sys.stdout.flush()
 
-    with extras.web("view"):
-        function(run, name=who, port=port, draw=draw, random=random, seed=seed, show_texts=show_texts, ready=ready)
+    function(run, name=who, port=port, draw=draw, random=random, seed=seed, show_texts=show_texts, ready=ready)

@@ -11,7 +11,6 @@ import msgspec
 import tomli_w
 
 from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, public_card, rubric_defaults
-from mindgauge.commands.annotate.new import made_whole
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
@@ -20,6 +19,7 @@ from mindgauge.records.files.folder import Readable
 from mindgauge.records.files.input_table import SEPARATED, WORKBOOKS, text_of
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.shell import command_line
+from mindgauge.store import locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ def new(
     if public is not None and columns:
         raise UsageError("--map says how a table is read; a benchmark card has no columns")
     table = _items(items, dict(columns or {})) if items is not None and public is None else None
-    with made_whole(path, "change what is here") as draft:
+    with locks.made_whole(path, "change what is here") as draft:
         _write(draft, path, table, Path(rubric) if rubric is not None else None)
         if public is not None:
             _fill_in(draft / own_folder.CARD, public[0])

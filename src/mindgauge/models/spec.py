@@ -199,10 +199,11 @@ def _from_package(spec: str, kind: str, settings: Settings) -> Model:
         raise UsageError(f"--local-only: {kind}/ comes from another package, so it is not known where it sends {spec}")
     try:
         make: Any = installed.load(_installed()[kind])
-        model: Model = make(spec, settings)
-    except UsageError:
+        with installed.unprinted():
+            model: Model = make(spec, settings)
+    except (KeyboardInterrupt, UsageError):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise UsageError(f"{spec}: the package that provides {kind}/ cannot open it ({installed.fault(error)})") from error  # fmt: skip
     if lacking := [part for part in _PARTS if not hasattr(model, part)]:
         raise UsageError(f"{spec}: the package that provides {kind}/ returned no model: {type(model).__name__} lacks {', '.join(lacking)}")  # fmt: skip

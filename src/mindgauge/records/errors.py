@@ -20,6 +20,10 @@ class UsageError(MindgaugeError):
     exit_code = 2
 
 
+class OwnCodeError(UsageError):
+    """Python of the user's own raised something, or returned something else than it must."""
+
+
 class RubricError(UsageError):
     """A rubric that cannot be used as an instrument."""
 

@@ -13,9 +13,12 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mindgauge.records.errors import UsageError
@@ -23,7 +26,6 @@ from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 FILE = "run.lock"
 _LOOKS = (0.0, 0.02, 0.1, 0.3, 0.6)
@@ -109,6 +111,27 @@ def _wait(handle: int, folder: Path) -> None:
     raise LockedRunError(
         f"{folder}: another process ({_holder(handle)}) is writing this run; wait for it or choose another --out"
     )
+
+
+@contextlib.contextmanager
+def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[Path]:
+    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
+
+    Raises:
+        UsageError: something is there already, or the file system has no locks.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
+    path = folder.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check(path.parent)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
 
 
 def check(folder: Path, handle: int | None = None) -> None:

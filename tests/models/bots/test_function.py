@@ -202,7 +202,7 @@ class Unmade:
 
 
 FAILING = {
-    boom: r"ValueError: no luck with \S+.* \(test_function\.py:\d+\)",
+    boom: r"ValueError: no luck with \S+.* \(test_function\.py:\d+, in boom\)",
     gave_up: "CancelledError",
     left: "SystemExit: 3",
     stopped: "StopIteration",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from mindgauge.records.errors import OwnCodeError
 from mindgauge.stats import bootstrap, sampling
 from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.jackknife import effective
@@ -45,6 +46,8 @@ class Estimate(msgspec.Struct, frozen=True):
     subjects: int = 0
     note: str = ""
     """Why there is no interval, or why it is not what it usually is."""
+    fault: bool = False
+    """Whether it is the user's own metric that failed, which `note` says."""
 
 
 def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed: int = 0) -> Estimate:
@@ -58,8 +61,19 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of. What was
     drawn with known probabilities is weighted by them, and its intervals look at strata and clusters (`stats.sampling`).
     Where ratings are folded, n and `missing` count the items that they make, and a missing rating leaves open only those
-    items that it could change.
+    items that it could change. A metric of the user's own that fails on these ratings has no value, and `note` says why.
     """
+    try:
+        return _estimate(metric, table, resamples, seed)
+    except OwnCodeError as error:
+        unknown: Estimate = Estimate(
+            None, None, None, len(table), table.clusters, int((~table.ok).sum()), None, None, len(np.unique(table.repeats)), None, None,
+            table.replied, str(error), fault=True,
+        )  # fmt: skip
+        return unknown
+
+
+def _estimate(metric: Metric, table: RatingTable, resamples: int, seed: int) -> Estimate:
     full, table = table, table.rows(metric.applies_to(table))
     rows = _rows(metric, table)
     items = rows.items

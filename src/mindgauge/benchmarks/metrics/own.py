@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from mindgauge.benchmarks.metrics.estimates import estimate
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
-from mindgauge.benchmarks.metrics.table import Metric, mean_of
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.benchmarks.metrics.table import Items, Metric, RatingTable, Recognition, mean_of
+from mindgauge.records.errors import OwnCodeError, UsageError
+from mindgauge.records.installed import OwnFunction, fault, is_ours
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from mindgauge.benchmarks.metrics.table import Floats, RatingTable
-    from mindgauge.records import Value
+    from mindgauge.benchmarks.metrics.table import Floats, Mask
+    from mindgauge.records import Sample, Value
+    from mindgauge.records.rubric import Criterion
 
 _DIRECTIONS = ("", "higher", "lower")
+T = TypeVar("T")
+_MOST_KINDS = 200
+"""Of targets and tags in made-up ratings."""
+_MOST_SHOWN = 40
+_TINY = 1e-9
+"""What rounding may add to the ends of a scale."""
 _MEND = "mend it and repeat the command: what models answered is kept"
 
 
@@ -77,46 +87,164 @@ def metric(
     return msgspec.structs.replace(own, words=words, criteria=selected)
 
 
-def guarded(metric: Metric, benchmark: str) -> Metric:
-    """Return a metric of somebody's own that says in one line what is wrong with it.
+def guarded(metric: Metric, benchmark: str, folder: Path) -> Metric:
+    """Return a metric of somebody's own, each function of which says in one line what is wrong with it.
 
     Args:
         metric: as it stands in their Python.
         benchmark: that it is of.
+        folder: of their files.
 
-    Computing it raises UsageError where it raised, or where its answer is not one number for each row of weights.
+    Computing it raises OwnCodeError where a function raised, or returned something else than it must. None of them can change
+    the ratings that others look at.
     """
-    if isinstance(metric.compute, _OwnStatistic):
-        return metric
-    return msgspec.structs.replace(
-        metric, compute=_OwnStatistic(metric.compute, f"{benchmark}: its metric {metric.name}")
-    )
+    fold = metric.fold
+    checks: dict[str, Callable[..., Any]] = {
+        "compute": lambda value, _, weights: _numbers(value, len(weights), "row of weights", metric),
+        "item_score": lambda value, table: _numbers(value, len(fold(table).first if fold else table), "item", metric),
+        "applies_to": lambda value, table: _mask(value, len(table)),
+        "supports": lambda value, _: bool(value),
+        "fold": lambda value, _: _instance(value, Items),
+        "waits": lambda value, _: _instance(value, Recognition),
+        "fills": lambda value, _: [_instance(filled, RatingTable) for filled in value],
+        "chance": lambda value, _: value if value is None else float(value),
+    }
+    foreign = {
+        name: OwnFunction(
+            functools.partial(_unchanged, function),
+            f"{benchmark}: its metric {metric.name}",
+            folder,
+            check,
+            f"; {_MEND}",
+        )
+        for name, check in checks.items()
+        if ((function := getattr(metric, name)) is not None or name == "compute")
+        and not isinstance(function, OwnFunction)
+        and not is_ours(function)
+    }
+    return msgspec.structs.replace(metric, **foreign) if foreign else metric
 
 
-class _OwnStatistic(NamedTuple):
-    """A stranger's function of weighted ratings."""
+def faults(
+    metrics: Sequence[Metric], criteria: Sequence[Criterion], samples: Sequence[Sample], tag_names: Sequence[str]
+) -> list[str]:
+    """Say what is wrong with metrics of somebody's own, computed on made-up ratings: all levels, each alone, none at all.
 
-    compute: Callable[[RatingTable, Floats], Floats]
-    metric: str
-
-    def __call__(self, table: RatingTable, weights: Floats) -> Floats:
-        """Compute it.
-
-        Raises:
-            UsageError: the function raised, or returned something else than numbers of shape (B,).
-        """
+    Args:
+        metrics: those that are not somebody's own are not tried.
+        criteria: that ratings are on.
+        samples: whose targets and tags the ratings have.
+        tag_names: of the tags that metrics look at.
+    """
+    sentences: dict[str, None] = {}
+    for metric in metrics:
+        if not any(isinstance(part, OwnFunction) for part in msgspec.structs.astuple(metric)):
+            continue
         try:
-            values = np.asarray(self.compute(table, weights), dtype=np.float64)
-        except MindgaugeError:
-            raise
-        except Exception as error:
-            raise UsageError(f"{self.metric} raised {type(error).__name__}: {error}; {_MEND}") from error
-        if values.shape != weights.shape[:1]:
-            raise UsageError(
-                f"{self.metric} returned an array of shape {values.shape} for {plural(len(weights), 'row')} of weights, and must return "
-                f"one number for each; {_MEND}"
-            )
-        return values
+            for table in (_made_up(criterion, samples, tag_names) for criterion in criteria if metric.suits(criterion)):
+                for rows in (table, *(table.rows(table.code == code) for code in range(-1, len(table.levels)))):
+                    _try(metric, rows)
+        except OwnCodeError as error:
+            sentences[str(error)] = None
+    return [*sentences]
+
+
+def _try(metric: Metric, table: RatingTable) -> None:
+    """Call every function of a metric.
+
+    Raises:
+        OwnCodeError: one fails.
+    """
+    if not isinstance(metric.name, str) or metric.better not in _DIRECTIONS:
+        raise OwnCodeError(f"metric {metric.name!r}: a name is text, and better is 'higher', 'lower' or ''")
+    if (figure := estimate(metric, table, resamples=10)).fault:
+        raise OwnCodeError(figure.note)
+    for function in (metric.worth if metric.item_score else None, metric.waits, metric.chance):
+        if function is not None:
+            function(table)
+
+
+def _made_up(criterion: Criterion, samples: Sequence[Sample], tag_names: Sequence[str]) -> RatingTable:
+    """Return ratings of every level, and missing ones, with each target and each set of tags that samples have."""
+    codes = {str(level): code for code, level in enumerate(criterion.values)}
+    kinds = {
+        (
+            codes.get(str(sample.tags.get(f"target.{criterion.name}", sample.target)), -1),
+            *(sample.tags.get(name, "") for name in tag_names),
+        )
+        for sample in samples
+    }
+    first = sorted(kinds)[:_MOST_KINDS] or [(-1, *("" for _ in tag_names))]
+    rows = [(code, *kind) for code in range(-1, len(codes)) for kind in first]
+    code, target, *tags = zip(*rows, strict=True)
+    places = np.arange(len(rows))
+    return RatingTable(
+        criterion.values, np.array(code), np.array(target), places // 2, places, np.where(np.array(code) < 0, "failed", "ok"),
+        tags={name: np.array(values, dtype=object) for name, values in zip(tag_names, tags, strict=True)},
+    )  # fmt: skip
+
+
+def _unchanged(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with ratings and weights that it can read and not change."""
+
+    def read_only(argument: Any) -> Any:
+        if isinstance(argument, RatingTable):
+            return RatingTable(**read_only(msgspec.structs.asdict(argument)))
+        if isinstance(argument, dict):
+            return {name: read_only(part) for name, part in argument.items()}
+        if isinstance(argument, np.ndarray):
+            argument = argument.view()
+            argument.flags.writeable = False
+        return argument
+
+    try:
+        return function(*map(read_only, arguments))
+    except UsageError as error:  # of `mindgauge.metric`
+        raise OwnCodeError(f"{error}; {_MEND}") from error
+
+
+def _numbers(value: Any, size: int, noun: str, metric: Metric) -> Floats:
+    """Read what a metric returned as numbers, NaN where it is not defined.
+
+    Raises:
+        TypeError: these are no numbers, too few or too many, or none that a share can have.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub" and not all(
+        number is None or isinstance(number, int | float | np.floating | np.integer) for number in array.flat
+    ):
+        raise TypeError(f"{_shown(value)}, not numbers")
+    if array.shape != (size,):
+        raise TypeError(
+            f"{_shown(value)} of shape {array.shape} for {plural(size, noun)}, and must return one number for each"
+        )
+    numbers = array.astype(np.float64)
+    low, high = (0.0, 1.0) if metric.exact else metric.limits or (-np.inf, np.inf)
+    outside = numbers[np.isinf(numbers) | (numbers < low - _TINY) | (numbers > high + _TINY)]
+    if len(outside):
+        scale = f"a number from {low:g} to {high:g}" if np.isfinite(high) else "a finite number"
+        raise TypeError(f"{outside[0]:g}, not {scale}")
+    return numbers
+
+
+def _mask(value: Any, size: int) -> Mask:
+    array = np.asarray(value)
+    if array.dtype.kind != "b" or array.shape != (size,):
+        raise TypeError(f"{_shown(value)}, not true or false for each of {plural(size, 'rating')}")
+    return array
+
+
+def _instance(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{_shown(value)}, not {kind.__name__}")
+    return value
+
+
+def _shown(value: object) -> str:
+    """Name what a function returned: itself where it is short, and otherwise its type."""
+    if isinstance(value, str):
+        return repr(value[:_MOST_SHOWN])
+    return f"{value}" if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"
 
 
 def _takes_target(worth: Callable[..., Any], name: str) -> bool:
@@ -141,8 +269,10 @@ def _number(worth: Callable[..., Any], rating: tuple[Value, ...], name: str, *, 
     try:
         answer = worth(*rating)
     except Exception as error:
+        code = getattr(worth, "__code__", None)
+        said = fault(error, Path(code.co_filename).parent if code else None)
         raise UsageError(
-            f"metric {name}: its function raised {type(error).__name__} on {', '.join(map(repr, rating))}: {error}; let it return None "
+            f"metric {name}: its function raised {said} on {', '.join(map(repr, rating))}; let it return None "
             "for what it does not know, or name the criteria that it is about"
         ) from error
     if answer is None:

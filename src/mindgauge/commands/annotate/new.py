@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -38,7 +35,7 @@ from mindgauge.store import Store, locks, manifest
 from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
@@ -171,7 +168,7 @@ def annotate_new(
     notes = [*work.source.notes, *work.notes]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
-    with made_whole(path) as draft:
+    with locks.made_whole(path) as draft:
         keep(draft, people_task, work.source, command)
         with Annotation.create(draft, project, people_task.rubric, people, work.items, database or "") as annotation:
             links = [
@@ -354,27 +351,6 @@ def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | N
 
 
 # The folder of an annotation project as a run directory: made whole, or not at all.
-
-
-@contextlib.contextmanager
-def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[Path]:
-    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
-
-    Raises:
-        UsageError: something is there already, or the file system has no locks.
-    """
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
-    path = folder.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    locks.check(path.parent)
-    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        yield draft
-        draft.replace(path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
 
 
 def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) -> None:

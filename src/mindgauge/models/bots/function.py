@@ -20,6 +20,7 @@ from mindgauge.models import completion
 from mindgauge.models.bots import source, template
 from mindgauge.models.bots.bot import Bot, BotError, last_of
 from mindgauge.models.bots.template import CONVERSATION, MESSAGE, MESSAGES
+from mindgauge.records import installed
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Function(Bot):
 
     def _value(self, outcome: _Outcome) -> Any:
         if outcome.error is not None:
-            raise BotError(source.said(outcome.error, self._folder)) from outcome.error
+            raise BotError(installed.fault(outcome.error, self._folder)) from outcome.error
         return outcome.value
 
     async def _in_thread(self, call: Callable[[], Any]) -> _Outcome:

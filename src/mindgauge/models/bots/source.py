@@ -9,12 +9,11 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.models.bots.template import MESSAGE, MESSAGES, PLACEHOLDERS
-from mindgauge.records import digest
+from mindgauge.records import digest, installed
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.request import Setup
@@ -223,22 +222,14 @@ def _imported(path: Path, mark: str, spec: str) -> ModuleType:
     assert spec_of_file.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec_of_file)
     try:
-        spec_of_file.loader.exec_module(module)
+        with installed.unprinted():
+            spec_of_file.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise UsageError(f"{spec}: cannot load it ({said(error, folder)})") from error
+        raise UsageError(f"{spec}: cannot load it ({installed.fault(error, folder)})") from error
     return module
-
-
-def said(error: BaseException, folder: Path | None = None) -> str:
-    """Say what code raised, on one line, and where in its own files."""
-    message = " ".join(str(error).split())
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if folder is not None and Path(f.filename).is_relative_to(folder)]
-    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {message}{place}"
 
 
 # -- what it may be called with --------------------------------------------------------------------------------------------
