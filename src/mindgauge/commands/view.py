@@ -69,6 +69,7 @@ def view(
         DataError: there is no reply and no answer, or nothing is left to draw from.
     """
     from mindgauge.annotation.web import serving
+    from mindgauge.annotation.web.origin import UNFOUND
     from mindgauge.reports import page
     from mindgauge.reports import runs as opened
     from mindgauge.reports.export.worklist import Lot
@@ -101,7 +102,7 @@ def view(
             book = AnswerBook(folder, who, benchmarks, served, open_run.store)
         del open_run
         access = ViewAccess(book, listener.getsockname()[1])
-        notes = [note for kept_draw in draws.values() for note in kept_draw.notes]
+        notes = [*(note for kept_draw in draws.values() for note in kept_draw.notes), UNFOUND]
         if process := writer(folder):
             notes.append(
                 f"process {process} is writing this run now: what it adds is not shown, and answers wait for it"

@@ -17,7 +17,8 @@ from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.routes import discussion, item, join, owner, standing
 from mindgauge.annotation.tasks import StaleError
 from mindgauge.annotation.web import serving
-from mindgauge.annotation.web.guard import LOOPBACK, Guard
+from mindgauge.annotation.web.guard import Guard
+from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
     import socket
@@ -34,9 +35,9 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
 
     Args:
         annotation: the opened project; whoever opened it closes it.
-        host: the address that is listened on. The page answers to it and to loopback, and if it is not a loopback
-            address, to any numeric address, each with the port; and to the project's URL. Other Host headers get 400 (in
-            tests, too: a TestClient needs `base_url="http://127.0.0.1:8765"`).
+        host: the address that is listened on. The page answers to each person's own host (`web.origin`), and if it is
+            not a loopback address, to any other numeric address, each with the port; and to the project's URL. Other Host
+            headers get 400 (in tests, too: `origin.own_host(annotation.secret, "")` makes one that will do).
         port: that is listened on.
         needed: how many unsafe replies people must meet (`analysis.reliability.plan.UnsafeNeeded`), for the owner to read;
             None where that is not known.
@@ -55,7 +56,13 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
     app.add_exception_handler(InvalidAnswerError, refusals.incomplete)
     public = annotation.project.url
     app.add_middleware(
-        Guard, names={host}, port=port, refuse=refusals.error_page, public=public, addresses=host not in LOOPBACK
+        Guard,
+        secret=annotation.secret,
+        port=port,
+        refuse=refusals.error_page,
+        names={host},
+        public=public,
+        addresses=not loopback(host),
     )
     return app
 

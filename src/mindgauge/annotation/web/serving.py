@@ -14,6 +14,7 @@ import uvicorn
 
 from mindgauge.annotation.web import connections
 from mindgauge.annotation.web.guard import described
+from mindgauge.annotation.web.origin import is_here
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -116,8 +117,34 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([listener])
+    with contextlib.ExitStack() as held:
+        listeners = [held.enter_context(taken) for taken in (listener, *_others(listener))]
+        held.enter_context(lines())
+        with suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+            _Server(config, ready).run(listeners)
+
+
+def _others(listener: socket.socket) -> list[socket.socket]:
+    """Take the port on both loopback addresses: browsers ask `::1` first, where another user could answer in our name.
+
+    Raises:
+        UsageError: somebody listens there.
+    """
+    address, port, *_ = listener.getsockname()
+    if not is_here(address):
+        return []
+    taken = []
+    for family, here, every in ((socket.AF_INET, "127.0.0.1", "0.0.0.0"), (socket.AF_INET6, "::1", "::")):  # noqa: S104
+        try:
+            taken += (
+                []
+                if address in {here, every}
+                else [socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)]
+            )
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
+    return taken
 
 
 class _Server(uvicorn.Server):
