@@ -117,34 +117,30 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with contextlib.ExitStack() as held:
-        listeners = [held.enter_context(taken) for taken in (listener, *_others(listener))]
-        held.enter_context(lines())
-        with suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-            _Server(config, ready).run(listeners)
+    with listener, _others(listener) as others, lines(), suppress(KeyboardInterrupt):  # uvicorn's, after a good end
+        _Server(config, ready).run([listener, *others])
 
 
-def _others(listener: socket.socket) -> list[socket.socket]:
+@contextlib.contextmanager
+def _others(listener: socket.socket) -> Iterator[list[socket.socket]]:
     """Take the port on both loopback addresses: browsers ask `::1` first, where another user could answer in our name.
 
     Raises:
         UsageError: somebody listens there.
     """
     address, port, *_ = listener.getsockname()
-    if not is_here(address):
-        return []
+    pairs = ((socket.AF_INET, "127.0.0.1", "0.0.0.0"), (socket.AF_INET6, "::1", "::"))  # noqa: S104
     taken = []
-    for family, here, every in ((socket.AF_INET, "127.0.0.1", "0.0.0.0"), (socket.AF_INET6, "::1", "::")):  # noqa: S104
-        try:
-            taken += (
-                []
-                if address in {here, every}
-                else [socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)]
-            )
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
-    return taken
+    with contextlib.ExitStack() as held:
+        for family, here, every in pairs if is_here(address) else ():
+            if address not in {here, every}:
+                try:
+                    other = socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)
+                    taken.append(held.enter_context(other))
+                except OSError as error:
+                    if error.errno == errno.EADDRINUSE:
+                        raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
+        yield taken
 
 
 class _Server(uvicorn.Server):

@@ -45,14 +45,14 @@ _SENTENCES = {
 class ViewAccess:
     """The keys of one process: its host and path, the link's token, the browser's cookie, and what every change must carry.
 
-    The path is a secret, too, and the cookie goes to no other: not even to another port of the same host.
+    The path and the cookie's name are secrets, too: not even another port of the same host gets the cookie, or replaces it.
     """
 
     def __init__(self, book: AnswerBook, port: int) -> None:
         self.book = book
         self.token, self.session, self.csrf = (secrets.token_urlsafe(32) for _ in range(3))
         self.secret, self.path = secrets.token_bytes(32), f"/{secrets.token_hex(16)}"
-        self.cookie = "mindgauge-view"
+        self.cookie = f"mindgauge-{secrets.token_hex(8)}"
         self.port = port
 
     @property
