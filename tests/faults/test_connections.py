@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mindgauge.annotation.page import serve
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.web import connections, serving
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
@@ -92,7 +92,7 @@ def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     with begin(tmp_path / "project", url=URL) as a:
         taken = serving.listen("127.0.0.1", 0)
         port = taken.getsockname()[1]
-        thread = threading.Thread(target=serve.serve, args=(a, taken, "127.0.0.1", started.set))
+        thread = threading.Thread(target=serving.serve, args=(create_app(a, port=port), taken, started.set))
         thread.start()
         assert started.wait(30)
         yield port

@@ -90,12 +90,7 @@ def invite(annotation: Annotation, person: str) -> str:
 
 
 def link(annotation: Annotation, person: str, url: str) -> str:
-    """Make a link for a person (by id), as `invite` does, under an address; on this machine, under a host of their own.
-
-    Raises:
-        DatabaseError: it could not be written.
-        UsageError: the project's secret cannot be written, or is damaged.
-    """
+    """Make a link for a person (by id), as `invite` does, under an address; on this machine, under a host of their own."""
     return f"{own_address(annotation.secret, person, url.rstrip('/'))}/join/{invite(annotation, person)}"
 
 

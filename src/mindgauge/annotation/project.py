@@ -64,11 +64,7 @@ class Annotation:
 
     @property
     def secret(self) -> bytes:
-        """Of the hosts under which people reach the page; who has it can guess them. It is made where there is none.
-
-        Raises:
-            UsageError: it cannot be written, or is damaged.
-        """
+        """Of the hosts under which people reach the page (`web.origin`); made where there is none."""
         return private.secret(self.folder / "page.key", "give out new links")
 
     @property

@@ -37,7 +37,10 @@ class ViewServed(msgspec.Struct, frozen=True):
     def summary(self) -> list[str]:
         """Say what is served to whom."""
         done = f"{count(self.answered)} of {plural(self.lines, 'line')} answered, {count(self.read)} read"
-        return [f"The reader of {self.run}, answers as {self.who}: {done} (Ctrl-C stops it)", self.link]
+        return [
+            f"The reader of {self.run}, answers as {self.who}: {done} (for Chrome, Edge or Firefox; Ctrl-C stops it)",
+            self.link,
+        ]
 
 
 def view(
@@ -69,7 +72,6 @@ def view(
         DataError: there is no reply and no answer, or nothing is left to draw from.
     """
     from mindgauge.annotation.web import serving
-    from mindgauge.annotation.web.origin import UNFOUND
     from mindgauge.reports import page
     from mindgauge.reports import runs as opened
     from mindgauge.reports.export.worklist import Lot
@@ -102,7 +104,7 @@ def view(
             book = AnswerBook(folder, who, benchmarks, served, open_run.store)
         del open_run
         access = ViewAccess(book, listener.getsockname()[1])
-        notes = [*(note for kept_draw in draws.values() for note in kept_draw.notes), UNFOUND]
+        notes = [note for kept_draw in draws.values() for note in kept_draw.notes]
         if process := writer(folder):
             notes.append(
                 f"process {process} is writing this run now: what it adds is not shown, and answers wait for it"

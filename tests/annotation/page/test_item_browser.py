@@ -63,9 +63,7 @@ def opened(tmp_path: Path, browser: Any) -> Iterator[Callable[..., tuple[Annotat
         thread.start()
         while not server.started:
             time.sleep(0.02)
-        window = browser.new_context(
-            base_url=here(project, port), viewport={"width": 1280, "height": 800}, **context
-        )
+        window = browser.new_context(base_url=here(project, port), viewport={"width": 1280, "height": 800}, **context)
 
         def end() -> None:
             window.close()

@@ -45,7 +45,7 @@ class Foreign(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.html.encode() if self.path == "/page" else b"x")
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.annotation.project import Annotation
 
 
-
 def here(annotation: Annotation, port: int = 8765, name: str = "") -> str:
     """Return the address under which this machine serves a project to a person."""
     person = annotation.named(name).id if name else ""

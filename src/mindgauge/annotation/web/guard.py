@@ -17,9 +17,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 from mindgauge.annotation.web.origin import is_here, is_own
+from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,9 +61,8 @@ class Guard:
         secret: bytes,
         port: int,
         refuse: Refusal,
-        names: Collection[str] = (),
+        host: str = "127.0.0.1",
         public: str = "",
-        addresses: bool = False,
     ) -> None:
         """Say how the page may be called: by whom else it is, its links would lead elsewhere.
 
@@ -74,16 +74,14 @@ class Guard:
             secret: of the hosts that are given out, `origin.own_host`.
             port: that is listened on.
             refuse: what is answered where something else is wrong than the host.
-            names: with the port that is listened on.
+            host: that is listened on; where the network reaches it, any numeric address will do, too.
             public: the address that people use, with its own port.
-            addresses: whether any numeric address will do, too.
         """
         self.app = app
         self.secret = secret
-        self.names = {name.lower() for name in names if not is_here(name)}
+        self.host = host.lower()
         self.port = port
         self.refuse = refuse
-        self.addresses = addresses
         scheme, authority = urlsplit(public).scheme, split_authority(urlsplit(public).netloc)
         self.default = 443 if scheme == "https" else 80
         self.public = None
@@ -130,8 +128,8 @@ class Guard:
             return True
         if (port or 80) != self.port:
             return False
-        other = self.addresses and is_address(name) and not is_here(name)
-        return is_own(self.secret, name) or name in self.names or other
+        abroad = not is_here(name) and (name == self.host or (is_address(name) and not loopback(self.host)))
+        return is_own(self.secret, name) or abroad
 
 
 def _refused(scope: Scope) -> HTTPException | None:

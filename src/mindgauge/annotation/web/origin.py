@@ -1,18 +1,18 @@
 """A host of its own for each person to whom this machine serves a page: cookies know hosts, and no ports.
 
-A cookie of `127.0.0.1` goes to every server on it that the browser opens, and every one may set or push out such cookies.
-`NAME.localhost` is this machine, too, in browsers without any resolver (RFC 6761), and its cookies are its own. Who does
-not know the name can neither lead a browser to it nor ask for it; whoever knows theirs does not know another's.
+A cookie of `127.0.0.1` goes to every server on it that the browser opens, and each may set or push out such cookies.
+Browsers know `NAME.localhost` for this machine (RFC 6761), and its cookies are its own: who does not know the name can
+neither lead a browser to it nor ask for it. Whoever knows theirs does not know another's.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from urllib.parse import urlsplit
 
-UNFOUND = "Chrome, Edge and Firefox open this address; a browser that does not find it (an older Safari) cannot."
+from mindgauge.models.address import loopback
+
 _HANDLE = 8
 _END = ".localhost"
 
@@ -32,23 +32,14 @@ def is_own(secret: bytes, host: str) -> bool:
 def own_address(secret: bytes, person: str, url: str) -> str:
     """Return an address with the person's host in the place of this machine's; one that names another stays."""
     parts = urlsplit(url)
-    if not is_here(parts.hostname or ""):
-        return url
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{own_host(secret, person)}{port}"
+    _, colon, port = parts.netloc.rpartition("]")[2].partition(":")
+    return f"{parts.scheme}://{own_host(secret, person)}{colon}{port}" if is_here(parts.hostname or "") else url
 
 
 def is_here(host: str) -> bool:
     """Whether a host is this machine by any name that everybody knows: with the port, whoever asks can name it."""
-    host = host.lower().removesuffix(".")
-    if host == "localhost" or host.endswith(_END):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    address = getattr(address, "ipv4_mapped", None) or address
-    return address.is_loopback or address.is_unspecified
+    name = host.lower().removesuffix(".")
+    return loopback(name) or name in {"0.0.0.0", "::"} or name.endswith(_END) or name.startswith("::ffff:")  # noqa: S104
 
 
 def _digest(secret: bytes, *parts: str) -> str:

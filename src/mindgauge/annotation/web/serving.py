@@ -117,30 +117,25 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with listener, _others(listener) as others, lines(), suppress(KeyboardInterrupt):  # uvicorn's, after a good end
-        _Server(config, ready).run([listener, *others])
+    with listener, contextlib.ExitStack() as held, lines(), suppress(KeyboardInterrupt):  # uvicorn's, after a good end
+        _Server(config, ready).run([listener, *(held.enter_context(other) for other in _others(listener))])
 
 
-@contextlib.contextmanager
-def _others(listener: socket.socket) -> Iterator[list[socket.socket]]:
+def _others(listener: socket.socket) -> Iterator[socket.socket]:
     """Take the port on both loopback addresses: browsers ask `::1` first, where another user could answer in our name.
 
     Raises:
         UsageError: somebody listens there.
     """
     address, port, *_ = listener.getsockname()
-    pairs = ((socket.AF_INET, "127.0.0.1", "0.0.0.0"), (socket.AF_INET6, "::1", "::"))  # noqa: S104
-    taken = []
-    with contextlib.ExitStack() as held:
-        for family, here, every in pairs if is_here(address) else ():
+    for here, every in (("127.0.0.1", "0.0.0.0"), ("::1", "::")) if is_here(address) else ():  # noqa: S104
+        family = socket.AF_INET6 if ":" in here else socket.AF_INET
+        try:
             if address not in {here, every}:
-                try:
-                    other = socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)
-                    taken.append(held.enter_context(other))
-                except OSError as error:
-                    if error.errno == errno.EADDRINUSE:
-                        raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
-        yield taken
+                yield socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
 
 
 class _Server(uvicorn.Server):

@@ -11,7 +11,7 @@ import msgspec
 from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
-from mindgauge.annotation.web.origin import UNFOUND, is_here, own_address
+from mindgauge.annotation.web.origin import is_here, own_address
 from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
@@ -52,14 +52,17 @@ def annotate_serve(
         DatabaseError: its database cannot be read.
     """
     from mindgauge.analysis.reliability.plan import needed
-    from mindgauge.annotation.page.serve import serve
-    from mindgauge.annotation.web.serving import listen
+    from mindgauge.annotation.page.serve import create_app
+    from mindgauge.annotation.web import serving
 
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)
-        taken = listen(host, port)
-        served = _served(annotation, host, taken.getsockname()[1], person)
-        serve(annotation, taken, host, lambda: ready(served), needed(annotation.rubric()))
+        taken = serving.listen(host, port)
+        port = taken.getsockname()[1]
+        served = _served(annotation, host, port, person)
+        app = create_app(annotation, host, port, needed=needed(annotation.rubric()))
+        behind_tls = annotation.project.url.startswith("https:")  # we speak no TLS, so that a proxy does
+        serving.serve(app, taken, lambda: ready(served), proxied=behind_tls)
 
 
 def _served(annotation: Annotation, host: str, port: int, invited: Person | None) -> Served:
@@ -78,7 +81,5 @@ def _served(annotation: Annotation, host: str, port: int, invited: Person | None
         notes = [f"links go to {public}, without TLS; docs/annotation.md says how to put it in front."]
     elif lasting == url and urlsplit(public).port not in {None, port}:
         notes = [f"the links that were given out go to port {urlsplit(public).port}; this is port {port}."]
-    if lasting == url and is_here(urlsplit(url).hostname or ""):
-        notes.append(UNFOUND)
     new = link(annotation, person.id, lasting) if invited else ""
     return Served(url, new, [note for note in (annotation.elsewhere, *notes) if note])

@@ -43,10 +43,7 @@ _SENTENCES = {
 
 
 class ViewAccess:
-    """The keys of one process: its host and path, the link's token, the browser's cookie, and what every change must carry.
-
-    The path and the cookie's name are secrets, too: not even another port of the same host gets the cookie, or replaces it.
-    """
+    """The keys of one process. Path and cookie's name are among them: another port of the host neither gets nor sets it."""
 
     def __init__(self, book: AnswerBook, port: int) -> None:
         self.book = book
@@ -84,22 +81,18 @@ def create_app(access: ViewAccess) -> Starlette:
     app = Starlette(
         routes=[Mount(access.path, routes=routes)],
         middleware=[Middleware(Guard, secret=access.secret, port=access.port, refuse=_refused)],
-        exception_handlers={HTTPException: _http_error},
+        exception_handlers={HTTPException: _refused},
     )
     app.state.access = access
     return app
 
 
-def _refused(request: Request, error: HTTPException) -> Response:
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
     sentence = error.detail if error.status_code == 409 else _SENTENCES.get(error.status_code, _SENTENCES[400])
     if request.url.path.endswith("/") or "/open/" in request.url.path:
         return PlainTextResponse(f"{sentence}\n", error.status_code)
     return _json({"error": sentence}, error.status_code)
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _refused(request, error)
 
 
 def _json(content: object, status: int = 200) -> Response:
