@@ -64,9 +64,8 @@ def foreign(port: int, names: set[str]) -> Iterator[int]:
         for number, url in enumerate(every)
     )
     Foreign.cookies = [
-        f"{name}=theirs; Path=/{domain}"
-        for name in (*names, *(f"flood{number}" for number in range(200)))
-        for domain in ("", "; Domain=localhost", "; Domain=.localhost")
+        *(f"{name}=theirs; Path=/{domain}" for name in names for domain in ("", "; Domain=localhost")),
+        *(f"flood{number}=1; Path=/; Domain=localhost" for number in range(200)),
     ]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield own
@@ -94,7 +93,7 @@ def visit_the_other(context: Any, ours: str, kept: list[dict[str, str]]) -> None
     assert not [(path, word) for path, headers, body in heard for word in secrets if word in f"{headers}{body!r}"]
     said = set()
     with httpx2.Client() as client:
-        for _, headers, body in heard:
+        for _, headers, body in {(h["Host"], h.get("Cookie"), bool(b)): (p, h, b) for p, h, b in heard}.values():
             sent = {name: value for name, value in headers.items() if name not in {"Host", "Content-Length"}}
             for path in ("/", "/state", "/owner", "/join", at.path):
                 url = f"http://{headers['Host'].partition(':')[0]}:{port}{path}"
