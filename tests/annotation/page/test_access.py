@@ -13,6 +13,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from mindgauge.annotation import people, schema
 from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.serve import create_app
+from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Phase, Role
 from tests.annotation.conftest import begin
 from tests.annotation.page.visiting import Browser, browser, forms_csrf, here, label_apart
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fastapi import FastAPI
-
-    from mindgauge.annotation.project import Annotation
 
 
 def test_a_link_is_looked_at_as_often_as_one_likes_and_used_once(project: Annotation) -> None:
@@ -364,3 +363,15 @@ def test_an_owner_decides_only_where_there_is_no_adjudicator(tmp_path: Path, pro
 def test_a_token_may_be_anything(project: Annotation, given: str) -> None:
     assert people.exchange(project, given) is None
     assert people.find_session(project, given) is None
+
+
+def test_addresses_stay_over_a_restart_and_no_two_people_or_projects_share_one(
+    tmp_path: Path, project: Annotation
+) -> None:
+    names = [person.name for person in project.people()]
+    first = [here(project, name=name) for name in names]
+    with Annotation.open(project.folder) as again:
+        assert [here(again, name=name) for name in names] == first
+    with begin(tmp_path / "other") as other:
+        assert len({*first, *(here(other, name=name) for name in names)}) == 2 * len(names)
+    assert (project.folder / "page.key").stat().st_mode & 0o077 == 0
