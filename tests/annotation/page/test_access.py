@@ -365,13 +365,11 @@ def test_a_token_may_be_anything(project: Annotation, given: str) -> None:
     assert people.find_session(project, given) is None
 
 
-def test_addresses_stay_over_a_restart_and_no_two_people_or_projects_share_one(
-    tmp_path: Path, project: Annotation
-) -> None:
-    names = [person.name for person in project.people()]
-    first = [here(project, name=name) for name in names]
-    with Annotation.open(project.folder) as again:
+def test_addresses_stay_over_a_restart_and_no_two_people_or_projects_share_one(tmp_path: Path) -> None:
+    with begin(tmp_path / "one") as project:
+        names = [person.name for person in project.people()]
+        first = [here(project, name=name) for name in names]
+    with Annotation.open(tmp_path / "one") as again, begin(tmp_path / "two") as other:
         assert [here(again, name=name) for name in names] == first
-    with begin(tmp_path / "other") as other:
         assert len({*first, *(here(other, name=name) for name in names)}) == 2 * len(names)
-    assert (project.folder / "page.key").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "one" / "page.key").stat().st_mode & 0o077 == 0
