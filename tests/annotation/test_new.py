@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -353,7 +354,7 @@ def test_the_command_line_prints_a_link_for_each_person(tmp_path: Path, replies_
     path = replies_file(*dialogues(2))
     words = f"annotate new project --benchmark dialogue_safety --items {path} --annotators ana,ben --adjudicator dana"
     said = cli(tmp_path, *words.split())
-    assert said.stdout.count("http://127.0.0.1:8765/join/") == 4
+    assert len(set(re.findall(r"http://\w+\.localhost:8765(?=/join/)", said.stdout))) == 4
     assert "project: 2 items; batches of 2; 10 anchors to train on" in said.stdout
     assert cli(tmp_path, *words.split(), code=2).stderr.count("\n") == 1
     words = f"annotate new other --benchmark dialogue_safety --items {path} --annotators ana --annotators ben --json"

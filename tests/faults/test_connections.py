@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mindgauge.annotation.page import serve
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.web import connections, serving
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD = 1_100
+URL = "http://label.example.org"
 BEGINNINGS = {
     "nothing": b"",
     "a line": b"GET /standing HTTP/1.1\r\n",
-    "a header": b"GET /standing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: ",
-    "a body": b"POST /join HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 900000\r\n\r\ntoken=",
+    "a header": b"GET /standing HTTP/1.1\r\nHost: label.example.org\r\nX: ",
+    "a body": b"POST /join HTTP/1.1\r\nHost: label.example.org\r\nContent-Length: 900000\r\n\r\ntoken=",
 }
 """Of a request that never ends."""
 
@@ -61,12 +62,12 @@ def ask(url: str) -> tuple[int, float]:
     ],
 )
 def test_many_half_open_connections_keep_nobody_out(tmp_path: Path, said: bytes) -> None:
-    with served(tmp_path / "project") as running, contextlib.ExitStack() as held:
+    with served(tmp_path / "project", URL) as running, contextlib.ExitStack() as held:
         port = int(running.url.rpartition(":")[2])
         resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (1024, 1024))  # as many systems have it
         for _ in range(HELD):
             one = held.enter_context(socket.create_connection(("127.0.0.1", port), 30))
-            one.sendall(said % port if b"%d" in said else said)
+            one.sendall(said)
         found = [ask(running.url) for _ in range(5)]
         assert {status for status, _ in found} == {200}
         assert max(seconds for _, seconds in found) < 5
@@ -88,10 +89,10 @@ def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         run(self, sockets)
 
     monkeypatch.setattr(serving._Server, "run", noted)
-    with begin(tmp_path / "project") as a:
+    with begin(tmp_path / "project", url=URL) as a:
         taken = serving.listen("127.0.0.1", 0)
         port = taken.getsockname()[1]
-        thread = threading.Thread(target=serve.serve, args=(a, taken, "127.0.0.1", started.set))
+        thread = threading.Thread(target=serving.serve, args=(create_app(a, port=port), taken, started.set))
         thread.start()
         assert started.wait(30)
         yield port
@@ -120,7 +121,7 @@ def ends(one: socket.socket, within: float) -> float:
 @pytest.mark.parametrize("said", BEGINNINGS.values(), ids=BEGINNINGS)
 def test_a_request_has_its_time_however_its_bytes_trickle_in(hasty: int, said: bytes) -> None:
     with socket.create_connection(("127.0.0.1", hasty)) as one:
-        one.sendall(said % hasty if b"%d" in said else said)
+        one.sendall(said)
         stop = time.perf_counter() + 1.5
         with contextlib.suppress(OSError):
             while time.perf_counter() < stop and said:
@@ -130,7 +131,7 @@ def test_a_request_has_its_time_however_its_bytes_trickle_in(hasty: int, said: b
 
 
 def test_a_second_request_on_a_connection_has_its_time_too(hasty: int) -> None:
-    whole = b"GET /static/icon.svg HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % hasty
+    whole = b"GET /static/icon.svg HTTP/1.1\r\nHost: label.example.org\r\n\r\n"
     with socket.create_connection(("127.0.0.1", hasty)) as one:
         for _ in range(8):  # who asks and listens goes on for longer than one request may take
             one.sendall(whole)
@@ -144,7 +145,7 @@ def test_a_second_request_on_a_connection_has_its_time_too(hasty: int) -> None:
 @pytest.mark.long
 def test_who_asks_on_and_does_not_listen_is_let_go(hasty: int) -> None:
     """What is sent and not read would fill the memory otherwise."""
-    whole = b"GET /static/page.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % hasty
+    whole = b"GET /static/page.js HTTP/1.1\r\nHost: label.example.org\r\n\r\n"
 
     async def deaf() -> float:
         reader, writer = await asyncio.open_connection("127.0.0.1", hasty, limit=1)
@@ -162,7 +163,7 @@ def test_who_asks_on_and_does_not_listen_is_let_go(hasty: int) -> None:
 
 
 def test_of_too_many_the_one_that_kept_waiting_longest_makes_room(hasty: int) -> None:
-    whole = b"GET /static/icon.svg HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % hasty
+    whole = b"GET /static/icon.svg HTTP/1.1\r\nHost: label.example.org\r\n\r\n"
     with contextlib.ExitStack() as held:
         silent = [held.enter_context(socket.create_connection(("127.0.0.1", hasty))) for _ in range(8)]
         time.sleep(0.1)

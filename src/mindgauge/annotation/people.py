@@ -16,6 +16,7 @@ from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation.records import Person
 from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
+from mindgauge.annotation.web.origin import own_address
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
@@ -86,6 +87,11 @@ def invite(annotation: Annotation, person: str) -> str:
         return token
 
     return annotation.database.write(make)
+
+
+def link(annotation: Annotation, person: str, url: str) -> str:
+    """Make a link for a person (by id), as `invite` does, under an address; on this machine, under a host of their own."""
+    return f"{own_address(annotation.secret, person, url.rstrip('/'))}/join/{invite(annotation, person)}"
 
 
 def invited(annotation: Annotation, token: str) -> Person | None:

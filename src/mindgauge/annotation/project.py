@@ -22,6 +22,7 @@ from mindgauge.annotation.records import (
 from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, person_of, rubric_of
 from mindgauge.benchmarks.persons.plain_turn import PLAIN_TURN, on_page
 from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Annotation:
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[str, Item] = {}
         self._items_of: dict[int | None, list[Item]] = {}
+
+    @property
+    def secret(self) -> bytes:
+        """Of the hosts under which people reach the page (`web.origin`); made where there is none."""
+        return private.secret(self.folder / "page.key", "give out new links")
 
     @property
     def elsewhere(self) -> str:

@@ -141,7 +141,7 @@ def serve(
         else:
             for note in served.notes:
                 render.notice(note)
-            print(f"The page runs at {served.url} (Ctrl-C stops it)")
+            print(f"The page runs at {served.url} (for Chrome, Edge or Firefox; Ctrl-C stops it)")
             if served.link:
                 print(f"New link for {invite}: {served.link}")
         sys.stdout.flush()

@@ -38,7 +38,10 @@ class ViewServed(msgspec.Struct, frozen=True):
     def summary(self) -> list[str]:
         """Say what is served to whom."""
         done = f"{count(self.answered)} of {plural(self.lines, 'line')} answered, {count(self.read)} read"
-        return [f"The reader of {self.run}, answers as {self.who}: {done} (Ctrl-C stops it)", self.link]
+        return [
+            f"The reader of {self.run}, answers as {self.who}: {done} (for Chrome, Edge or Firefox; Ctrl-C stops it)",
+            self.link,
+        ]
 
 
 def view(

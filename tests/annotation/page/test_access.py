@@ -13,16 +13,15 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from mindgauge.annotation import people, schema
 from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.serve import create_app
+from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Phase, Role
 from tests.annotation.conftest import begin
-from tests.annotation.page.visiting import HERE, Browser, browser, forms_csrf, label_apart
+from tests.annotation.page.visiting import Browser, browser, forms_csrf, here, label_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fastapi import FastAPI
-
-    from mindgauge.annotation.project import Annotation
 
 
 def test_a_link_is_looked_at_as_often_as_one_likes_and_used_once(project: Annotation) -> None:
@@ -141,7 +140,7 @@ def test_the_cookie_is_for_this_host_alone_and_behind_tls_secure(project: Annota
     names = []
     for scheme in ("http", "https"):
         token = people.invite(project, project.named("ana").id)
-        answer = Browser(app, f"{scheme}://localhost:8765").post("/join", data={"token": token})
+        answer = Browser(app, here(project).replace("http", scheme, 1)).post("/join", data={"token": token})
         name, _, rest = answer.headers["set-cookie"].partition("=")
         flags = {part.strip().lower() for part in rest.split(";")[1:]}
         assert {"httponly", "samesite=lax", "path=/"} <= flags
@@ -151,7 +150,7 @@ def test_the_cookie_is_for_this_host_alone_and_behind_tls_secure(project: Annota
         )
         names.append(name)
     # what was given out in the clear is not taken as a cookie that came over TLS
-    over_tls = Browser(app, "https://localhost:8765")
+    over_tls = Browser(app, here(project).replace("http", "https", 1))
     over_tls.cookies.set(names[0], people.exchange(project, people.invite(project, project.named("ana").id)) or "")
     assert over_tls.get("/standing").status_code == 401
 
@@ -166,15 +165,15 @@ def test_forms_from_elsewhere_are_refused(project: Annotation) -> None:
         ).status_code
 
     assert post(ana.csrf) == 303
-    assert post(ana.csrf, origin=HERE) == 303
-    assert post(ana.csrf, origin=HERE, sec_fetch_site="same-origin") == 303
+    assert post(ana.csrf, origin=here(project)) == 303
+    assert post(ana.csrf, origin=here(project), sec_fetch_site="same-origin") == 303
     assert post(None, x_csrf=ana.csrf) == 303
     for csrf in (None, "", "x", ana.csrf[:-1], browser(project).come_in(project, "ben").csrf):
         assert post(csrf) == 403
     for elsewhere in ("https://example.org", "http://127.0.0.1:9999", "null", "http://[", ""):
         assert post(ana.csrf, origin=elsewhere) == 403
     for site in ("cross-site", "same-site", ""):
-        assert post(ana.csrf, origin=HERE, sec_fetch_site=site) == 403
+        assert post(ana.csrf, origin=here(project), sec_fetch_site=site) == 403
     # nor can another site put its own visitor's session into this browser
     token = people.invite(project, project.named("ben").id)
     assert ana.post("/join", data={"token": token}, headers={"origin": "https://example.org"}).status_code == 403
@@ -188,12 +187,12 @@ def test_the_language_goes_back_to_where_it_was_chosen_but_never_elsewhere(proje
         answer = ana.post("/language", data={"csrf": ana.csrf, "language": "zh"}, headers={"referer": referer})
         return answer.headers["location"]
 
-    assert back(f"{HERE}/standing?batch=1") == "/standing?batch=1"
+    assert back(f"{here(project)}/standing?batch=1") == "/standing?batch=1"
     assert back("https://example.org/standing") == "/"
     assert back("http://[") == "/"
-    assert back(f"{HERE}//example.org/") == "/"
-    assert back(f"{HERE}//standing") == "/standing"
-    assert back(f"{HERE}/item/submit") == "/"  # which answers no GET
+    assert back(f"{here(project)}//example.org/") == "/"
+    assert back(f"{here(project)}//standing") == "/standing"
+    assert back(f"{here(project)}/item/submit") == "/"  # which answers no GET
     assert 'lang="zh"' in ana.get("/standing").text
     assert 'lang="zh"' in ana.get("/nowhere").text
     assert ana.hand_in("/language", language="xx").status_code == 422
@@ -290,8 +289,11 @@ def test_other_names_and_ports_of_this_machine_are_refused(project: Annotation) 
         return Browser(app).get("/standing", headers={"host": host}).status_code
 
     app = create_app(project)
-    known = ("127.0.0.1:8765", "localhost:8765", "LOCALHOST:8765", "[::1]:8765")
+    name = here(project).removeprefix("http://").partition(":")[0]
+    known = (f"{name}:8765", f"{name.upper()}:8765", here(project, name="ana").removeprefix("http://"))
     strange = (
+        "127.0.0.1:8765", "localhost:8765", "[::1]:8765", "0.0.0.0:8765", "127.0.0.2:8765", "[::ffff:127.0.0.1]:8765", "a.localhost:8765",
+        f"x{name}:8765", f"{name[1:]}:8765", f"{name}.:8765", f"x.{name}:8765", f"{name}:8766", f"{name}.example:8765", name,
         "127.0.0.1", "localhost:1", "localhost:80", "127.0.0.1:87650", "127.0.0.1:", "127.0.0.1:8765:8765", "127.0.0.1:x",
         "a@127.0.0.1:8765", "127.0.0.1:8765@example.org", "[::1", "[::1]8765", "::1", "", "rebound.example",
         "rebound.example:8765", "192.0.2.1:8765", "127.0.0.1.example:8765", "127.0.0.1:8765/x", "127.0.0.1:8765\\x",
@@ -299,8 +301,12 @@ def test_other_names_and_ports_of_this_machine_are_refused(project: Annotation) 
     assert {host: status(app, host) for host in known} == dict.fromkeys(known, 401)
     assert {host: status(app, host) for host in strange} == dict.fromkeys(strange, 400)
     bare = create_app(project, port=80)
-    assert [status(bare, host) for host in ("127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765")] == [401, 401, 400]
+    assert [status(bare, host) for host in (name, f"{name}:80", f"{name}:8765")] == [401, 401, 400]
     wide = create_app(project, host="0.0.0.0")
+    assert {host: status(wide, host) for host in known} == dict.fromkeys(known, 401)
+    assert {host: status(wide, host) for host in strange if "192." not in host} == {
+        host: 400 for host in strange if "192." not in host
+    }
     assert [status(wide, f"192.0.2.1{port}") for port in (":8765", ":8766", "")] == [401, 400, 400]
     assert status(wide, "rebound.example:8765") == 400
 
@@ -357,3 +363,13 @@ def test_an_owner_decides_only_where_there_is_no_adjudicator(tmp_path: Path, pro
 def test_a_token_may_be_anything(project: Annotation, given: str) -> None:
     assert people.exchange(project, given) is None
     assert people.find_session(project, given) is None
+
+
+def test_addresses_stay_over_a_restart_and_no_two_people_or_projects_share_one(tmp_path: Path) -> None:
+    with begin(tmp_path / "one") as project:
+        names = [person.name for person in project.people()]
+        first = [here(project, name=name) for name in names]
+    with Annotation.open(tmp_path / "one") as again, begin(tmp_path / "two") as other:
+        assert [here(again, name=name) for name in names] == first
+        assert len({*first, *(here(other, name=name) for name in names)}) == 2 * len(names)
+    assert (tmp_path / "one" / "page.key").stat().st_mode & 0o077 == 0

@@ -19,6 +19,7 @@ from mindgauge.annotation.records import Item
 from mindgauge.annotation.web.serving import listen
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items
+from tests.annotation.page.visiting import here
 from tests.chromium import CHROMIUM
 from tests.thinned import later
 
@@ -62,9 +63,7 @@ def opened(tmp_path: Path, browser: Any) -> Iterator[Callable[..., tuple[Annotat
         thread.start()
         while not server.started:
             time.sleep(0.02)
-        window = browser.new_context(
-            base_url=f"http://127.0.0.1:{port}", viewport={"width": 1280, "height": 800}, **context
-        )
+        window = browser.new_context(base_url=here(project, port), viewport={"width": 1280, "height": 800}, **context)
 
         def end() -> None:
             window.close()

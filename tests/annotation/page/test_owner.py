@@ -14,7 +14,7 @@ from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.schema import project as project_table
 from mindgauge.annotation.tasks import progress
-from tests.annotation.page.visiting import HERE, Browser, browser, label_apart
+from tests.annotation.page.visiting import Browser, browser, here, label_apart
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -89,7 +89,7 @@ def test_a_new_link_is_shown_once_and_ends_what_was_before(project: Annotation) 
     unused = people.invite(project, project.named("ana").id)
     made = olga.hand_in("/owner/invite", person=project.named("ana").id)
     assert made.status_code == 200
-    assert link(made).startswith(f"{HERE}/join/")
+    assert link(made).startswith(f"{here(project, name='ana')}/join/")
     assert "/join/" not in olga.get("/owner").text
     assert ana.get("/standing").status_code == 401
     assert people.invited(project, unused) is None
@@ -124,9 +124,9 @@ def test_an_owner_who_takes_a_link_for_another_browser_stays_in_this_one(project
 def test_links_have_the_address_that_people_use(project: Annotation) -> None:
     olga = browser(project).come_in(project, "olga")
     ana = project.named("ana").id
-    local = Browser(create_app(project, port=9000), "http://localhost:9000")
+    local = Browser(create_app(project, port=9000), here(project, 9000))
     local.come_in(project, "olga")
-    assert link(local.hand_in("/owner/invite", person=ana)).startswith("http://localhost:9000/join/")
+    assert link(local.hand_in("/owner/invite", person=ana)).startswith(f"{here(project, 9000, 'ana')}/join/")
     public = msgspec.structs.replace(project.project, url="https://label.example.org/")
     change = project_table.update().values(body=msgspec.json.encode(public).decode())
     project.database.write(lambda connection: connection.execute(change))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from mindgauge.annotation import people
 from mindgauge.annotation.project import Annotation
+from mindgauge.annotation.web.serving import listen
 from mindgauge.commands.annotate.serve import annotate_serve
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
@@ -75,7 +77,7 @@ def token(folder: Path, name: str) -> str:
 
 
 def test_it_says_where_it_runs_and_ends_with_ctrl_c(running: Running) -> None:
-    assert running.url.startswith("http://127.0.0.1:")
+    assert re.match(r"http://[0-9a-f]{32}\.localhost:\d+$", running.url)
     assert running.link.startswith(f"{running.url}/join/")
     assert "Welcome, olga" in httpx2.get(running.link).text
     assert running.stop()[0] == 0
@@ -168,7 +170,7 @@ def test_what_another_address_means_is_said(tmp_path: Path) -> None:
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
-    assert first.startswith("The page runs at http://127.0.0.1:")
+    assert re.match(r"The page runs at http://[0-9a-f]{32}\.localhost:", first)
     assert "whoever reaches this machine over the network" in said
     assert "TLS in front" in said
 
@@ -194,3 +196,17 @@ def test_the_run_can_be_written_while_the_page_is_served(running: Running) -> No
     with Store(running.folder, write=True) as store:  # raises where somebody else holds it
         assert httpx2.get(running.link).status_code == 200
         assert store.count_samples("dialogue_safety") == 0
+
+
+@pytest.mark.parametrize(("host", "claimed"), [("127.0.0.1", "::1"), ("0.0.0.0", "::1"), ("::1", "127.0.0.1")])
+def test_a_port_that_another_user_could_answer_for_us_is_not_served(tmp_path: Path, host: str, claimed: str) -> None:
+    """Browsers ask both loopback addresses for `*.localhost`, `::1` first."""
+    begin(tmp_path / "project").close()
+    family = socket.AF_INET6 if ":" in claimed else socket.AF_INET
+    try:
+        theirs = socket.create_server((claimed, 0), family=family)
+        listen(host, 0).close()
+    except (OSError, UsageError):
+        pytest.skip("needs both loopback addresses")
+    with theirs, pytest.raises(UsageError, match=f"is taken on {claimed}"):
+        annotate_serve(tmp_path / "project", host=host, port=theirs.getsockname()[1])

@@ -24,6 +24,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.records import RaterKind, Rating, Sample, Status
 from mindgauge.store import Store, manifest
+from tests.annotation.page.visiting import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -102,7 +103,8 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.base = f"http://127.0.0.1:{self.port}"
+        with Annotation.open(folder) as opened:
+            self.base = here(opened, self.port)
         self.said = folder.with_suffix(".log")
         with self.said.open("wb") as log:
             self._process = subprocess.Popen(

@@ -11,13 +11,18 @@ import httpx2
 from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
+from mindgauge.annotation.web.origin import own_host
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from mindgauge.annotation.project import Annotation
 
-HERE = "http://127.0.0.1:8765"
+
+def here(annotation: Annotation, port: int = 8765, name: str = "") -> str:
+    """Return the address under which this machine serves a project to a person."""
+    person = annotation.named(name).id if name else ""
+    return f"http://{own_host(annotation.secret, person)}:{port}"
 
 
 class Calls(httpx2.BaseTransport):
@@ -38,8 +43,8 @@ class Calls(httpx2.BaseTransport):
 class Browser(httpx2.Client):
     """A client that follows no redirects and, once somebody is in, knows what their forms carry."""
 
-    def __init__(self, app: FastAPI, url: str = HERE) -> None:
-        super().__init__(transport=Calls(app), base_url=url, follow_redirects=False)
+    def __init__(self, app: FastAPI, url: str = "") -> None:
+        super().__init__(transport=Calls(app), base_url=url or here(app.state.annotation), follow_redirects=False)
         self.app = app
         self.annotation: Annotation = app.state.annotation
         self.name = self.csrf = ""

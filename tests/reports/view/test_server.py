@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -52,7 +53,7 @@ def test_only_its_own_page_changes_anything(visit: Visit) -> None:
     sent = {"line": key, "given": NO}
     for headers in (
         {}, {"x-csrf": "x"}, {"x-csrf": csrf, "origin": "http://evil.example"}, {"x-csrf": csrf, "origin": "null"}, {"x-csrf": csrf, "sec-fetch-site": "cross-site"},
-        {"x-csrf": csrf, "sec-fetch-site": "same-site"}, {"x-csrf": csrf, "origin": f"{visit.base}0"},
+        {"x-csrf": csrf, "sec-fetch-site": "same-site"}, {"x-csrf": csrf, "origin": f"{visit.base.rpartition('/')[0]}0"},
     ):  # fmt: skip
         for path in POSTS:
             assert visit.client.post(path, json=sent, headers=headers).status_code == 403, headers
@@ -73,8 +74,8 @@ def test_only_its_own_page_changes_anything(visit: Visit) -> None:
 
 
 def test_a_name_that_is_pointed_at_this_machine_is_refused_and_it_listens_here_alone(visit: Visit) -> None:
-    port = int(visit.base.rpartition(":")[2])
-    for host in ("evil.example", "127.0.0.1.evil.example", f"evil.example:{port}", "127.0.0.1:1"):  # fmt: skip
+    port = urlsplit(visit.base).port or 0
+    for host in ("evil.example", "127.0.0.1.evil.example", f"evil.example:{port}", "127.0.0.1:1", f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"):  # fmt: skip
         answer = visit.client.get("/state", headers={"host": host})
         assert answer.status_code == 400 and "csrf" not in answer.text, host
     hosts = {

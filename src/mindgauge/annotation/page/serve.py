@@ -1,4 +1,4 @@
-"""The page of an annotation project: the application, served until somebody stops it."""
+"""The page of an annotation project: the application."""
 
 from __future__ import annotations
 
@@ -16,13 +16,9 @@ from mindgauge.annotation.page import refusals
 from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.routes import discussion, item, join, owner, standing
 from mindgauge.annotation.tasks import StaleError
-from mindgauge.annotation.web import serving
-from mindgauge.annotation.web.guard import LOOPBACK, Guard
+from mindgauge.annotation.web.guard import Guard
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
     from mindgauge.annotation.project import Annotation
 
 
@@ -34,9 +30,8 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
 
     Args:
         annotation: the opened project; whoever opened it closes it.
-        host: the address that is listened on. The page answers to it and to loopback, and if it is not a loopback
-            address, to any numeric address, each with the port; and to the project's URL. Other Host headers get 400 (in
-            tests, too: a TestClient needs `base_url="http://127.0.0.1:8765"`).
+        host: the address that is listened on; to which names the page answers says `Guard` (in tests, too:
+            `origin.own_host(annotation.secret, "")` makes one that will do).
         port: that is listened on.
         needed: how many unsafe replies people must meet (`analysis.reliability.plan.UnsafeNeeded`), for the owner to read;
             None where that is not known.
@@ -53,25 +48,7 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
     app.add_exception_handler(DatabaseError, refusals.no_database)
     app.add_exception_handler(StaleError, refusals.stale)
     app.add_exception_handler(InvalidAnswerError, refusals.incomplete)
-    public = annotation.project.url
     app.add_middleware(
-        Guard, names={host}, port=port, refuse=refusals.error_page, public=public, addresses=host not in LOOPBACK
+        Guard, secret=annotation.secret, port=port, refuse=refusals.error_page, host=host, public=annotation.project.url
     )
     return app
-
-
-def serve(
-    annotation: Annotation, listener: socket.socket, host: str, ready: Callable[[], None], needed: object = None
-) -> None:
-    """Serve a project until Ctrl-C.
-
-    Args:
-        annotation: the opened project.
-        listener: from `serving.listen`.
-        host: as it was given to `listen`.
-        ready: called once requests are answered.
-        needed: what the owner reads before labelling starts, as `create_app` takes it.
-    """
-    app = create_app(annotation, host, listener.getsockname()[1], needed=needed)
-    behind_tls = annotation.project.url.startswith("https:")  # we speak no TLS, so that a proxy does
-    serving.serve(app, listener, ready, proxied=behind_tls)

@@ -14,9 +14,13 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+
+from mindgauge.annotation.web.origin import is_here, is_own
+from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,7 +32,11 @@ log = logging.getLogger(__name__)
 LARGEST = 1_000_000
 """Bytes that a request's body may have."""
 _AUTHORITY = re.compile(r"(?:(?P<name>[^\s:@/\[\]\\]+)|\[(?P<address>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?")
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_STRANGE = (
+    "This address opens nothing. Open the link that the terminal printed, or that you were sent, as it is written there.\n"
+    "此地址下没有内容。请原样打开终端中显示的链接，或发给您的链接。\n"
+)
+"""What every other host is told, whoever asks: not what is served here, nor where."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -50,34 +58,34 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        names: Collection[str],
+        secret: bytes,
         port: int,
         refuse: Refusal,
+        host: str = "127.0.0.1",
         public: str = "",
-        addresses: bool = False,
     ) -> None:
         """Say how the page may be called: by whom else it is, its links would lead elsewhere.
 
         A name that somebody else points at this machine (DNS rebinding) is none of the names; an address cannot be
-        pointed.
+        pointed. What everybody knows of this machine (`127.0.0.1`, `localhost`) opens nothing, see `origin`.
 
         Args:
             app: what is guarded.
-            names: with the port that is listened on; those of this machine's loopback are among them.
+            secret: of the hosts that are given out, `origin.own_host`.
             port: that is listened on.
-            refuse: what is answered where something is wrong.
-            public: the address that people use, with its own port; a loopback address counts for nothing here.
-            addresses: whether any numeric address will do, too.
+            refuse: what is answered where something else is wrong than the host.
+            host: that is listened on; where the network reaches it, any numeric address will do, too.
+            public: the address that people use, with its own port.
         """
         self.app = app
-        self.names = LOOPBACK | {name.lower() for name in names}
+        self.secret = secret
+        self.host = host.lower()
         self.port = port
         self.refuse = refuse
-        self.addresses = addresses
         scheme, authority = urlsplit(public).scheme, split_authority(urlsplit(public).netloc)
         self.default = 443 if scheme == "https" else 80
         self.public = None
-        if authority is not None and authority[0] not in LOOPBACK:
+        if authority is not None and not is_here(authority[0]):
             self.public = (authority[0], authority[1] or self.default)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,8 +105,9 @@ class Guard:
 
         request = Request(scope, receive)
         try:
-            refused = self._refused(scope)
-            if refused:
+            if not self._known(request.headers.get("host", "")):
+                await PlainTextResponse(_STRANGE, 400)(scope, receive, answer)
+            elif refused := _refused(scope):
                 await self.refuse(request, refused)(scope, receive, answer)
             else:
                 await self.app(scope, _limited(receive), answer)
@@ -110,19 +119,6 @@ class Guard:
             milliseconds = 1000 * (time.perf_counter() - began)
             log.info("%s %s %d %.0f ms", _method(scope), _template(scope), status, milliseconds)
 
-    def _refused(self, scope: Scope) -> HTTPException | None:
-        headers = Headers(scope=scope)
-        if not self._known(headers.get("host", "")):
-            return HTTPException(400, "host")
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > 18:
-            return HTTPException(400)
-        if int(length) > LARGEST:
-            return HTTPException(413)
-        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-            return HTTPException(404)
-        return None
-
     def _known(self, host: str) -> bool:
         authority = split_authority(host)
         if authority is None:
@@ -130,7 +126,21 @@ class Guard:
         name, port = authority
         if (name, port or self.default) == self.public:
             return True
-        return (port or 80) == self.port and (name in self.names or (self.addresses and is_address(name)))
+        if (port or 80) != self.port:
+            return False
+        abroad = not is_here(name) and (name == self.host or (is_address(name) and not loopback(self.host)))
+        return is_own(self.secret, name) or abroad
+
+
+def _refused(scope: Scope) -> HTTPException | None:
+    length = Headers(scope=scope).get("content-length", "0")
+    if not length.isdecimal() or len(length) > 18:
+        return HTTPException(400)
+    if int(length) > LARGEST:
+        return HTTPException(413)
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        return HTTPException(404)
+    return None
 
 
 def split_authority(authority: str) -> tuple[str, int | None] | None:

@@ -14,6 +14,7 @@ import uvicorn
 
 from mindgauge.annotation.web import connections
 from mindgauge.annotation.web.guard import described
+from mindgauge.annotation.web.origin import is_here
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -116,8 +117,25 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([listener])
+    with listener, contextlib.ExitStack() as held, lines(), suppress(KeyboardInterrupt):  # uvicorn's, after a good end
+        _Server(config, ready).run([listener, *(held.enter_context(other) for other in _others(listener))])
+
+
+def _others(listener: socket.socket) -> Iterator[socket.socket]:
+    """Take the port on both loopback addresses: browsers ask `::1` first, where another user could answer in our name.
+
+    Raises:
+        UsageError: somebody listens there.
+    """
+    address, port, *_ = listener.getsockname()
+    for here, every in (("127.0.0.1", "0.0.0.0"), ("::1", "::")) if is_here(address) else ():  # noqa: S104
+        family = socket.AF_INET6 if ":" in here else socket.AF_INET
+        try:
+            if address not in {here, every}:
+                yield socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
 
 
 class _Server(uvicorn.Server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
@@ -55,7 +56,7 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"--policy is {' or '.join(Policy)}, not {self.policy!r}")
         if self.language is not None and self.language not in LANGUAGES:
             raise UsageError(f"--language is {' or '.join(LANGUAGES)}, not {self.language!r}")
-        if not self.url.startswith(("http://", "https://")):
+        if not re.fullmatch(r"https?://([^\s/?#@\[\]:]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?(/\S*)?", self.url):
             raise UsageError(
                 f"--url {self.url!r}: write http://HOST:PORT or https://HOST, as people will reach the page"
             )

@@ -15,7 +15,7 @@ from mindgauge.analysis.reliability.plan import needed
 from mindgauge.annotation import people, setup
 from mindgauge.annotation.items import batched, chosen, known, read_draw, read_queue
 from mindgauge.annotation.items import training as training_items
-from mindgauge.annotation.people import invite
+from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Policy, Project, Role
 from mindgauge.benchmarks import anchors as known_levels
@@ -171,9 +171,7 @@ def annotate_new(
     with locks.made_whole(path) as draft:
         keep(draft, people_task, work.source, command)
         with Annotation.create(draft, project, people_task.rubric, people, work.items, database or "") as annotation:
-            links = [
-                Link(p.name, p.role, f"{project.url}/join/{invite(annotation, p.id)}") for p in annotation.people()
-            ]
+            links = [Link(p.name, p.role, link(annotation, p.id, project.url)) for p in annotation.people()]
             database_path = annotation.database.name if database else str(path / "annotation.sqlite")
     setup.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]

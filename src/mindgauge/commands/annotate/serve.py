@@ -8,8 +8,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mindgauge.annotation.people import invite
+from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
+from mindgauge.annotation.records import Person, Role
+from mindgauge.annotation.web.origin import is_here, own_address
+from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +24,7 @@ class Served(msgspec.Struct, frozen=True):
     """Where the page runs, and what must be known of it."""
 
     url: str
-    """Under which this machine reaches it."""
+    """Under which this machine reaches it: the owner, or whom `invite` names."""
     link: str
     """The new link of whom `invite` names; else empty."""
     notes: list[str]
@@ -49,26 +52,26 @@ def annotate_serve(
         DatabaseError: its database cannot be read.
     """
     from mindgauge.analysis.reliability.plan import needed
-    from mindgauge.annotation.page.serve import serve
-    from mindgauge.annotation.web.serving import listen
+    from mindgauge.annotation.page.serve import create_app
+    from mindgauge.annotation.web import serving
 
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)
-        taken = listen(host, port)
-        served = _served(annotation, host, taken.getsockname()[1], None if person is None else person.id)
-        serve(annotation, taken, host, lambda: ready(served), needed(annotation.rubric()))
+        taken = serving.listen(host, port)
+        port = taken.getsockname()[1]
+        served = _served(annotation, host, port, person)
+        app = create_app(annotation, host, port, needed=needed(annotation.rubric()))
+        behind_tls = annotation.project.url.startswith("https:")  # we speak no TLS, so that a proxy does
+        serving.serve(app, taken, lambda: ready(served), proxied=behind_tls)
 
 
-def _served(annotation: Annotation, host: str, port: int, person: str | None) -> Served:
-    from mindgauge.annotation.web.guard import LOOPBACK
-
-    address = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-    url = f"http://{address}:{port}"
+def _served(annotation: Annotation, host: str, port: int, invited: Person | None) -> Served:
+    person = invited or next(person for person in annotation.people() if person.role is Role.OWNER)
+    url = own_address(annotation.secret, person.id, f"http://{f'[{host}]' if ':' in host else host}:{port}")
     public = annotation.project.url
-    lasting = public if (urlsplit(public).hostname or "") not in LOOPBACK else url
-    link = "" if person is None else f"{lasting}/join/{invite(annotation, person)}"
+    lasting = url if is_here(urlsplit(public).hostname or "") else public
     notes = []
-    if host not in LOOPBACK:
+    if not loopback(host):
         notes = [
             f"--host {host}: whoever reaches this machine over the network can open the page and try links.",
             "Without TLS in front, links and cookies can be read on the way, and used in another's name.",
@@ -77,5 +80,6 @@ def _served(annotation: Annotation, host: str, port: int, person: str | None) ->
     elif lasting == public and not public.startswith("https:"):
         notes = [f"links go to {public}, without TLS; docs/annotation.md says how to put it in front."]
     elif lasting == url and urlsplit(public).port not in {None, port}:
-        notes = [f"the links that were given out go to {public}; this is port {port}."]
-    return Served(url, link, [note for note in (annotation.elsewhere, *notes) if note])
+        notes = [f"the links that were given out go to port {urlsplit(public).port}; this is port {port}."]
+    new = link(annotation, person.id, lasting) if invited else ""
+    return Served(url, new, [note for note in (annotation.elsewhere, *notes) if note])

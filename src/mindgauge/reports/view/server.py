@@ -13,10 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from mindgauge.annotation.labels import LONGEST_NOTE
 from mindgauge.annotation.web.guard import Guard, is_ours
+from mindgauge.annotation.web.origin import own_host
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.reports.view.answers import AnswerBook, AnswerForm
 from mindgauge.store.locks import LockedRunError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}
 _SENTENCES = {
-    400: "This address is not one under which the reader is served.",
+    400: "This cannot be read, so nothing was changed.",
     401: "Open the link that `mindgauge view` printed in the terminal: this browser has no key to the reader.",
     403: "This did not come from the reader's own page, so nothing was changed.",
     404: "There is nothing here.",
@@ -42,18 +43,19 @@ _SENTENCES = {
 
 
 class ViewAccess:
-    """The keys of one process: the link's token, the browser's cookie, and what every change must carry."""
+    """The keys of one process. Path and cookie's name are among them: another port of the host neither gets nor sets it."""
 
     def __init__(self, book: AnswerBook, port: int) -> None:
         self.book = book
         self.token, self.session, self.csrf = (secrets.token_urlsafe(32) for _ in range(3))
-        self.cookie = f"mindgauge-view-{port}"
+        self.secret, self.path = secrets.token_bytes(32), f"/{secrets.token_hex(16)}"
+        self.cookie = f"mindgauge-{secrets.token_hex(8)}"
         self.port = port
 
     @property
     def link(self) -> str:
         """The address that lets a browser in."""
-        return f"http://127.0.0.1:{self.port}/open/{self.token}"
+        return f"http://{own_host(self.secret, '')}:{self.port}{self.path}/open/{self.token}"
 
 
 class _LineOnly(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +68,7 @@ class _Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def create_app(access: ViewAccess) -> Starlette:
-    """Make the application; it answers under this machine's own names alone, with the port."""
+    """Make the application; it answers under the host and the path of the link alone."""
     routes = [
         Route("/open/{token}", _enter),
         Route("/state", _state),
@@ -74,29 +76,23 @@ def create_app(access: ViewAccess) -> Starlette:
         Route("/answers", _answer, methods=["POST"]),
         Route("/withdrawn", _withdraw, methods=["POST"]),
         Route("/read", _look, methods=["POST"]),
-        Route("/", _file),
-        Route("/{name}", _file),
-        Route("/data/{name}", _file),
+        Route("/{name:path}", _file),
     ]
     app = Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, names=(), port=access.port, refuse=_refused)],
-        exception_handlers={HTTPException: _http_error},
+        routes=[Mount(access.path, routes=routes)],
+        middleware=[Middleware(Guard, secret=access.secret, port=access.port, refuse=_refused)],
+        exception_handlers={HTTPException: _refused},
     )
     app.state.access = access
     return app
 
 
-def _refused(request: Request, error: HTTPException) -> Response:
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
     sentence = error.detail if error.status_code == 409 else _SENTENCES.get(error.status_code, _SENTENCES[400])
-    if request.url.path == "/" or request.url.path.startswith("/open/"):
+    if request.url.path.endswith("/") or "/open/" in request.url.path:
         return PlainTextResponse(f"{sentence}\n", error.status_code)
     return _json({"error": sentence}, error.status_code)
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _refused(request, error)
 
 
 def _json(content: object, status: int = 200) -> Response:
@@ -111,8 +107,8 @@ def _enter(request: Request) -> Response:
     access: ViewAccess = request.app.state.access
     if not _same(request.path_params["token"], access.token):
         raise HTTPException(401)
-    response = RedirectResponse("/", 303)
-    response.set_cookie(access.cookie, access.session, httponly=True, samesite="lax")
+    response = RedirectResponse(f"{access.path}/", 303)
+    response.set_cookie(access.cookie, access.session, path=f"{access.path}/", httponly=True, samesite="lax")
     return response
 
 
@@ -126,7 +122,7 @@ def _inside(request: Request) -> ViewAccess:
 
 def _file(request: Request) -> Response:
     access = _inside(request)
-    name = request.url.path.removeprefix("/") or "index.html"
+    name = request.path_params["name"] or "index.html"
     content = access.book.served.files.get(name)
     if content is None:
         raise HTTPException(404)

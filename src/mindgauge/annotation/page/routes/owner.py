@@ -15,7 +15,7 @@ from mindgauge.annotation.page.pages import page
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
 from mindgauge.annotation.tasks import Progress, progress
-from mindgauge.annotation.web.guard import LOOPBACK
+from mindgauge.annotation.web.origin import is_here
 from mindgauge.records.errors import UsageError
 
 router = APIRouter()
@@ -156,10 +156,10 @@ def _named(annotation: Annotation, fields: Fields) -> Person:
 
 def _link(request: Request, annotation: Annotation, person: Person) -> str:
     """Return a new link under the project's own address, or under this request's where the project has none."""
-    url = annotation.project.url.rstrip("/")
-    if (urlsplit(url).hostname or "") in LOOPBACK:
+    url = annotation.project.url
+    if is_here(urlsplit(url).hostname or ""):
         url = f"{request.url.scheme}://{request.headers['host']}"
-    return f"{url}/join/{people.invite(annotation, person.id)}"
+    return people.link(annotation, person.id, url)
 
 
 def _time(seconds: float | None) -> str:

@@ -22,7 +22,7 @@ Mindgauge.answering = (() => {
     try {
       response = await fetch(path, posted);
     } catch {
-      throw new Error("No answer from this machine: `mindgauge view` was stopped. What you typed stays here; start it again, open its link in another tab, and press Save once more.");
+      throw new Error("No answer from this machine: `mindgauge view` was stopped. What you typed stays here: copy it, start the command again, and paste it under its new link.");
     }
     const said = response.status === 204 ? null : await response.json().catch(() => ({ error: "The server's answer cannot be read; try again." }));
     if (!response.ok) throw new Error(said.error);
