@@ -157,6 +157,7 @@ def main() -> None:
     with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
         import_module("mindgauge.cli.values").read_as_typed()
     terminal.guard()
+    warnings.showwarning = _warned
     try:
         code = app(standalone_mode=False)
     except FaultsError as error:
@@ -177,6 +178,14 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         sys.exit(_say(_of_system(error), 1))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warned(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Print what is left out of a workbook as a note; any other warning as Python does."""
+    if category is HiddenContentWarning:
+        print(redacted(f"Note: {message}"), file=sys.stderr)
+    else:
+        _SHOW_WARNING(message, category, *place, **more)
 
 
 def _of_system(error: OSError | RuntimeError) -> str:
