@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+import warnings
 from collections import UserDict
 from contextlib import suppress
 from importlib import import_module
@@ -14,8 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import FaultsError, MindgaugeError
+from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError
 from mindgauge.records.redaction import redacted
+
+_SHOW_WARNING = warnings.showwarning
 
 
 class CommandEntry(NamedTuple):

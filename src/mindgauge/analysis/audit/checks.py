@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.released import Material
 
 
-@check("hidden_content", Severity.WARNING, "what is hidden in a workbook is in no number; some who see the file do not know of it")
+@check(
+    "hidden_content",
+    Severity.WARNING,
+    "what is hidden in a workbook is in no number; some who see the file do not know of it",
+)
 def hidden_content(view: View) -> Iterator[CheckResult]:
     """Workbooks with hidden sheets, rows or columns, which are left out."""
     lines = [note for note in view.material.notes if HIDDEN in note]

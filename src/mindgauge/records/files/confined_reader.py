@@ -196,7 +196,9 @@ def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
         reason = next((reason for mark, reason in _BEGINNINGS.items() if beginning.startswith(mark)), _line(error))
         raise FaultError(f"not a workbook that can be read ({reason}); save it again as .xlsx") from error
     if names and not sheets:
-        raise FaultError(f"hidden in the workbook: the sheet {_some([*map(repr, names)])}; unhide there what is to be read")
+        raise FaultError(
+            f"hidden in the workbook: the sheet {_some([*map(repr, names)])}; unhide there what is to be read"
+        )
     said = [f"{HIDDEN}: {'; '.join(notes)}; unhide it there to have it read"] if notes else []
     if hidden is None:
         said.append("which rows and columns are hidden is not seen in this format; save it as .xlsx")
@@ -222,7 +224,9 @@ def _seen(name: str, frame: Any, first: int, hidden: Any, header: str, notes: li
     filled = _filled(frame)
     line = int(header or next(iter(filled), 0) + 1)
     if line and rows[line - 1 : line].any():
-        raise FaultError(f"row {line} of the sheet {name!r}, which has its headers, is hidden; unhide it, or name another with --map header=N")
+        raise FaultError(
+            f"row {line} of the sheet {name!r}, which has its headers, is hidden; unhide it, or name another with --map header=N"
+        )
     gone = [n for n in filled if rows[n]]
     parts = [f"{len(gone):,} row{'s' * (len(gone) > 1)} ({_spans(gone)})"] if gone else []
     numbered = frame.with_row_index("row", 1).filter(~rows)
@@ -242,7 +246,9 @@ def _filled(frame: Any) -> list[int]:
     """Return the rows that are not empty, from 0."""
     import polars as pl
 
-    return frame.select(pl.any_horizontal(pl.all().is_not_null()).arg_true()).to_series().to_list() if frame.width else []
+    return (
+        frame.select(pl.any_horizontal(pl.all().is_not_null()).arg_true()).to_series().to_list() if frame.width else []
+    )
 
 
 def _within(spans: Sequence[tuple[int, int]], size: int) -> list[bool]:
@@ -280,10 +286,18 @@ def _hidden(source: str | IO[bytes]) -> dict[str, tuple[Spans, Spans]] | None:
     with zipfile.ZipFile(source) as archive:
         parts = archive.namelist()
         if "content.xml" in parts:
-            return _of_opendocument(_elements(archive, "content.xml", {"style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column"}))
+            return _of_opendocument(
+                _elements(
+                    archive,
+                    "content.xml",
+                    {"style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column"},
+                )
+            )
         if "xl/workbook.xml" not in parts:
             return None
-        targets = {one["Id"]: one["Target"] for _, one in _elements(archive, "xl/_rels/workbook.xml.rels", {"Relationship"})}
+        targets = {
+            one["Id"]: one["Target"] for _, one in _elements(archive, "xl/_rels/workbook.xml.rels", {"Relationship"})
+        }
         spans = {}
         for _, sheet in _elements(archive, "xl/workbook.xml", {"sheet"}):
             target = targets.get(sheet.get("id", ""), "").lstrip("/")
