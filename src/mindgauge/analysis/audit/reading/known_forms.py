@@ -15,9 +15,9 @@ from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import ratings as ratings_in
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
-from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.files import bounds
 from mindgauge.records.files import tables as reader
+from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.files.input_table import RecordTable
 
 if TYPE_CHECKING:
