@@ -17,6 +17,7 @@ from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from xml.etree.ElementTree import Element
 
 
 _ABBREVIATION = regex(
@@ -97,6 +98,10 @@ _BLANK = regex("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 _JOINT = regex("[\u200c\u200d\ufe0e\ufe0f]")
 _ODD = regex("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
 """What any of these changes; most texts have none of it."""
+_FORBIDDEN = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no file of XML 1.0 can hold, not even as a reference."""
+UNSEEN = "".join(("[", *(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _JOINT)), "]")).replace("\ud800-\udfff", "")
+"""What `shown` may change, as a pattern for tables, which hold no halves of characters."""
 _JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
 _STRETCH = regex(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
@@ -109,10 +114,15 @@ def visible(text: str) -> str:
     Instructions can be hidden in them. What joins an emoji or the letters of a script that needs it stays; a line break
     of any kind is a line break, and a blank a blank.
     """
+    return _BLANK.sub(" ", shown(text))
+
+
+def shown(text: str) -> str:
+    """Return a text as `visible` does, with the blanks that it has: what a cell of a file may hold."""
     if not _ODD.search(text):
         return text
     # Joints come last: they are judged by what stands beside them when all else that is hidden is gone.
-    cleaned = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
+    cleaned = _BREAK.sub("\n", _HIDDEN.sub("", text))
     return _JOINT.sub(lambda match: match[0] if _joins(match) else "", cleaned)
 
 
@@ -142,6 +152,17 @@ def _joins(match: re.Match[str]) -> bool:
 def _sign(character: str) -> bool:
     """Whether an emoji can begin with it."""
     return character != "" and unicodedata.category(character) in {"So", "Sm"}
+
+
+def xml(root: Element) -> str:
+    """Write a tree of XML 1.0, its texts without what that forbids, and what nobody sees."""
+    from xml.etree.ElementTree import indent, tostring
+
+    for element in root.iter():
+        element.text = element.text and _FORBIDDEN.sub("\ufffd", visible(element.text))
+        element.attrib.update({key: _FORBIDDEN.sub("\ufffd", visible(value)) for key, value in element.attrib.items()})
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"
 
 
 # Text from outside in GitHub-flavoured Markdown: it stands there as itself, pings nobody and links nowhere.

@@ -99,7 +99,13 @@ def total(counts: object, names: Iterable[str]) -> int:
 
 def told_id(ident: object) -> str:
     """Return an id that a service tells, which goes into addresses and is kept; empty where it is none."""
-    good = isinstance(ident, str) and len(ident) <= LONGEST_ID and ident.isascii() and ident.isprintable()
+    good = (
+        isinstance(ident, str)
+        and len(ident) <= LONGEST_ID
+        and ident.isascii()
+        and ident.isprintable()
+        and ident.strip(".")
+    )
     return ident if good and isinstance(ident, str) else ""
 
 

@@ -118,6 +118,8 @@ class ExportFolder:
 
     def _path(self, name: str) -> Path:
         path = self._draft / name
+        if ".." in path.parts or not path.is_relative_to(self._draft):
+            raise MindgaugeError(f"{self.out}: {name!r} is no name of a file within it; rename a model or rater")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() or any(record.file == name for record in self.written):
             raise MindgaugeError(f"{self.out}: two tables would both be {name}; rename a model or rater")
