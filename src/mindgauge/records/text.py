@@ -8,6 +8,7 @@ out before.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -102,6 +103,8 @@ _FORBIDDEN = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no file of XML 1.0 can hold, not even as a reference."""
 UNSEEN = "".join(("[", *(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _JOINT)), "]")).replace("\ud800-\udfff", "")
 """What `shown` may change, as a pattern for tables, which hold no halves of characters."""
+_UNPRINTED = regex("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
+"""What JSON lets stand in a text, and YAML refuses, takes for the end of a line, or shows as nothing."""
 _JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
 _STRETCH = regex(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
@@ -163,6 +166,11 @@ def xml(root: Element) -> str:
         element.attrib.update({key: _FORBIDDEN.sub("\ufffd", visible(value)) for key, value in element.attrib.items()})
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
+
+
+def yaml(value: object, indent: int | None = None) -> str:
+    """Write a value for YAML: as JSON, with what YAML does not print, and what turns a text, as escapes."""
+    return _UNPRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 # Text from outside in GitHub-flavoured Markdown: it stands there as itself, pings nobody and links nowhere.
