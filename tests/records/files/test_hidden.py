@@ -151,7 +151,7 @@ def test_a_hidden_sheet_adds_no_rater_and_the_account_and_the_audit_name_it(tmp_
     assert (found["rows"], found["raters"]) == (2, {"h1": 2, "h2": 2})
     assert any(wanted in line for line in found["left_out"])
     (finding,) = [finding for finding in mindgauge.audit(path).findings if finding.id == "hidden_content"]
-    assert wanted in finding.examples[0]
+    assert wanted in finding.where[0]
 
 
 @pytest.mark.filterwarnings("default::mindgauge.records.errors.HiddenContentWarning")

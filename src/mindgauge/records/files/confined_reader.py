@@ -24,6 +24,9 @@ LIMITS: dict[str, int] = {}
 _FAR = re.compile(rb"""<(?:\w+:)?c\b[^>]{0,200}?\br\s*=\s*["']([A-Za-z]{1,3})(\d{1,7})["']""")
 _MARKED = re.compile(rb"""hidden|\b(?:ht|width)\s*=\s*["']0""")
 _ZERO = re.compile(r"0*(?:\.0*)?[a-z]*")
+_OPEN_DOCUMENT = {
+    "style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column",
+}  # fmt: skip
 _SHOWN, _LONGEST = 5, 40
 _INT64 = 2**63
 _DAYS = (-719_162, 2_932_896)
@@ -206,16 +209,7 @@ def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
 
 
 def _seen(name: str, frame: Any, first: int, hidden: Any, header: str, notes: list[str]) -> Any:
-    """Return a sheet without hidden rows, its hidden columns empty; those at its end are left out.
-
-    Args:
-        name: of the sheet.
-        frame: its cells.
-        first: the place of its first column, from 0.
-        hidden: the hidden rows and columns of each sheet, from 0.
-        header: the row of its headers, if that was said.
-        notes: where to write what is hidden.
-    """
+    """Return a sheet, whose columns begin at `first`, without hidden rows, its hidden columns empty or left out at its end; note them."""
     import polars as pl
 
     row_spans, column_spans = (hidden or {}).get(name, ([], []))
@@ -234,12 +228,12 @@ def _seen(name: str, frame: Any, first: int, hidden: Any, header: str, notes: li
         column = numbered.to_series(n + 1)
         if column.null_count() < len(column):
             parts.append(f"column {_letters(first + n)} ({column.drop_nulls()[0][:_LONGEST]!r})")
-        numbered = numbered.with_columns(pl.lit(None, pl.String).alias(column.name))
-    while columns and columns[-1] == numbered.width - 2:
-        numbered = numbered.drop(numbered.columns[columns.pop() + 1])
     if parts:
         notes.append(f"of the sheet {name!r} {_some(parts)}")
-    return numbered
+    width = 1 + max({*range(frame.width)}.difference(columns), default=-1)
+    return numbered.with_columns(pl.lit(None, pl.String).alias(frame.columns[n]) for n in columns).select(
+        "row", *frame.columns[:width]
+    )
 
 
 def _filled(frame: Any) -> list[int]:
@@ -256,8 +250,8 @@ def _within(spans: Sequence[tuple[int, int]], size: int) -> list[bool]:
     steps = [0] * (size + 1)
     for start, end in spans:
         if start < end:
-            steps[min(start, size)] += 1
-            steps[min(end, size)] -= 1
+            steps[min(max(start, 0), size)] += 1
+            steps[min(max(end, 0), size)] -= 1
     return [depth > 0 for depth in itertools.accumulate(steps[:-1])]
 
 
@@ -286,19 +280,11 @@ def _hidden(source: str | IO[bytes]) -> dict[str, tuple[Spans, Spans]] | None:
     with zipfile.ZipFile(source) as archive:
         parts = archive.namelist()
         if "content.xml" in parts:
-            return _of_opendocument(
-                _elements(
-                    archive,
-                    "content.xml",
-                    {"style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column"},
-                )
-            )
+            return _of_opendocument(_elements(archive, "content.xml", _OPEN_DOCUMENT))
         if "xl/workbook.xml" not in parts:
             return None
-        targets = {
-            one["Id"]: one["Target"] for _, one in _elements(archive, "xl/_rels/workbook.xml.rels", {"Relationship"})
-        }
-        spans = {}
+        relations = _elements(archive, "xl/_rels/workbook.xml.rels", {"Relationship"})
+        targets, spans = {relation["Id"]: relation["Target"] for _, relation in relations}, {}
         for _, sheet in _elements(archive, "xl/workbook.xml", {"sheet"}):
             target = targets.get(sheet.get("id", ""), "").lstrip("/")
             part = target if target.startswith("xl/") else f"xl/{target}"
