@@ -60,7 +60,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mindgauge.run(str(place), model=Scripted(f"a{odd}", judged), judge=Scripted(f"j{odd}", judged), out=run, qualify=False)  # fmt: skip
     mindgauge.report([run], out=folder / "report.html")
     for to in {*FORMATS} - {QUESTIONS, "decisions"}:  # of decisions nobody made one here
-        mindgauge.export(run, to=to, out=folder / to, **({"licence": "mit"} if to == "hub" else {}))
+        mindgauge.export(run, to=to, out=folder / to, licence="mit" if to == "hub" else None)
     mindgauge.export(str(place), to=QUESTIONS, out=folder / "questions.csv")
     mindgauge.gate_init(run, out=folder / "gate.toml")
     mindgauge.gate(run, policy=folder / "gate.toml", junit=folder / "gate.xml", markdown=folder / "gate.md")

@@ -494,7 +494,7 @@ def test_a_folder_whose_code_or_settings_have_changed_is_named_again_before_its_
 ) -> None:
     monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "machine"))
     place, mark = least(tmp_path / "warmth"), tmp_path / "it ran"
-    own = "from mindgauge.benchmarks import Metric\n\nmetrics = Metric('share_warm', lambda reply, ratings: 1.0)\n"
+    own = "from mindgauge.benchmarks.metrics import share_of\nmetrics = (share_of('yes'),)\n"
     (place / "metrics.py").write_text(own, "utf-8")
     run(place, tmp_path / "run")
     registry._in_folder.cache_clear()

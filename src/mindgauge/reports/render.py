@@ -90,7 +90,7 @@ def environment() -> jinja2.Environment:
     """Return the templates' environment: everything is escaped, no page has hidden characters, and a misspelt name is an error."""
     import jinja2
 
-    class Page(jinja2.Template):
+    class ShownTemplate(jinja2.Template):
         def render(self, *names: Any, **content: Any) -> str:
             return shown(super().render(*names, **content))
 
@@ -102,7 +102,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         bytecode_cache=_compiled(),
     )
-    env.template_class = Page
+    env.template_class = ShownTemplate
     env.filters |= {
         "drawn": drawing.drawn,
         "ribbon": drawing.ribbon,
