@@ -16,7 +16,7 @@ import mindgauge
 from mindgauge.benchmarks.registry import find_one
 from mindgauge.records import text as markdown
 from mindgauge.records.text import APART, visible
-from mindgauge.reports.export import hub, templates
+from mindgauge.reports.export import hub
 from tests.conftest import obliging
 from tests.stub import Stub, says
 
@@ -168,4 +168,4 @@ def test_cards_say_names_as_they_are() -> None:
 @given(st.text())
 @example("\x7f\x85\x9b\u2028\u2029\ufeff\ufffe\uffff\x00 # a: b")
 def test_any_text_is_one_string_of_a_card_s_head(text: str) -> None:
-    assert yaml.safe_load(f"name: {templates.yaml(text)}\n") == {"name": text}
+    assert yaml.safe_load(f"name: {markdown.yaml(text)}\n") == {"name": text}

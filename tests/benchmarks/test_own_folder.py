@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import py_compile
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -636,6 +638,39 @@ def test_a_folder_without_code_is_scored_on_another_machine_and_code_is_not_run_
             mindgauge.score(tmp_path / "run")
         assert not mark.exists()
         (place / name).unlink()
+
+
+@pytest.mark.parametrize("changed", ["metrics.py", "rubric.toml", "below/more.py", "__pycache__"])
+def test_a_folder_whose_code_or_settings_have_changed_is_named_again_before_its_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "machine"))
+    place, mark = least(tmp_path / "warmth"), tmp_path / "it ran"
+    own = "from mindgauge.benchmarks.metrics import share_of\nmetrics = (share_of('yes'),)\n"
+    (place / "metrics.py").write_text(own, "utf-8")
+    run(place, tmp_path / "run")
+    registry._in_folder.cache_clear()
+    (place / "notes.txt").write_text("no code\n", "utf-8")
+    assert mindgauge.score(tmp_path / "run").find("share_yes")[0].n == 2
+    registry._in_folder.cache_clear()
+    planted = f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n"
+    if changed == "__pycache__":  # compiled code that Python would take without a look at its source
+        (tmp_path / "other.py").write_text(own + planted, "utf-8")
+        compiled = importlib.util.cache_from_source(place / "metrics.py")
+        py_compile.compile(str(tmp_path / "other.py"), compiled, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)  # fmt: skip
+        assert mindgauge.score(tmp_path / "run").find("share_yes")[0].n == 2
+    else:
+        (place / changed).parent.mkdir(exist_ok=True)
+        with (place / changed).open("a", encoding="utf-8") as file:
+            file.write(planted if changed.endswith("py") else "# changed\n")
+        with pytest.raises(
+            UsageError, match=r"whose code has changed since you last named it here; .* run: mindgauge list /"
+        ):
+            mindgauge.score(tmp_path / "run")
+    assert not mark.exists()
+    assert mindgauge.list(str(place)).benchmarks[0].name == "warmth"
+    assert mindgauge.score(tmp_path / "run").find("share_yes")[0].n == 2
+    assert mark.exists() == (changed == "metrics.py")
 
 
 def test_every_command_that_takes_a_name_takes_a_folder(tmp_path: Path) -> None:

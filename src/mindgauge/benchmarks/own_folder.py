@@ -11,6 +11,7 @@ Whatever is wrong is said at once, each fault with its file, its line where ther
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib.util
 import re
 import sys
@@ -29,7 +30,8 @@ from mindgauge.benchmarks.own_texts import unreleased
 from mindgauge.records import installed
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import DataError, FaultsError, OwnCodeError, UsageError
-from mindgauge.records.files import bounds, tables
+from mindgauge.records.files import bounds, checksum, tables
+from mindgauge.records.files.folder import walk
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Rubric, faults
 from mindgauge.records.shell import command_line
@@ -48,6 +50,7 @@ PLACEHOLDER = "Placeholder:"
 """How the text of a criterion begins that nobody has written yet."""
 _SAID_OF_NOTHING = "Its author does not say what it does not measure (does_not_measure in card.toml)."
 NO_LICENCE = "not said"
+_TRUSTED = {".py", ".so", ".pyd", ".toml"}
 _MOST_SLICES = 12
 _NAME = re.compile(r"[^\W_][\w-]*")
 _LINE = re.compile(r"at line (\d+)")
@@ -76,6 +79,13 @@ def sample_files(folder: Path) -> list[Path]:
 def has_code(folder: Path) -> bool:
     """Whether loading the benchmark in a folder runs Python that lies there."""
     return module_of(folder) is not None or (folder / METRICS).is_file()
+
+
+def digest(folder: Path) -> str:
+    """Hash the code and the settings that lie in a folder or below it; empty where loading its benchmark runs no code."""
+    files = [path for path in walk(folder) if path.suffix in _TRUSTED] if has_code(folder) else []
+    lines = (f"{checksum.sha256(path)} {path.relative_to(folder).as_posix()}\n" for path in files)
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest() if files else ""
 
 
 def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
@@ -448,13 +458,12 @@ class _Settings(NamedTuple):
 
 
 def loaded(path: Path, name: str) -> Any:
-    """Run a module that belongs to no package."""
+    """Run a module that belongs to no package: its source, not what lies compiled beside it, of which no digest is kept."""
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
     assert spec is not None
-    assert spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     with installed.unprinted():
-        spec.loader.exec_module(module)
+        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user named it
     return module
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
+from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ def _heading(name: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(visible(text).split())
 
 
 def content(path: Readable) -> dict[str, Any] | None:

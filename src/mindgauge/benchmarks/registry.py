@@ -6,7 +6,7 @@ is a benchmark, several, a module in which they stand, or a package whose folder
 is named where somebody asks for it, and keeps nobody from the others.
 
 A benchmark may be code. A folder's is run only once the user has named that folder on this machine, never because a run
-that may come from somebody else names it.
+that may come from somebody else names it; and once more when its code or settings have changed since.
 """
 
 from __future__ import annotations
@@ -207,16 +207,17 @@ def asked(name: str) -> list[Benchmark]:
         loaded = find(name)
     else:
         folder = Path(name).expanduser().resolve()
+        content = own_folder.digest(folder)  # before its code can change what is remembered
         loaded = _of_folder(folder)
-        private.write_state(NAMED, sorted({*_named(), str(folder)}))
+        private.write_state(NAMED, _named() | {str(folder): content})
     for benchmark in loaded:
         benchmark.try_metrics()
     return loaded
 
 
-def _named() -> list[str]:
-    """Return the folders that the user has named on this machine."""
-    return private.read_state(NAMED, list[str]) or []
+def _named() -> dict[str, str]:
+    """Return the folders that the user has named on this machine, and the digest of what they held then."""
+    return private.read_state(NAMED, dict[str, str]) or {}
 
 
 def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
@@ -228,14 +229,15 @@ def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
         run: the run's folder, for the message.
 
     Raises:
-        UsageError: there is none, it cannot be loaded, or it stands in a folder whose code the user has not named here.
+        UsageError: there is none, it cannot be loaded, or it stands in a folder whose code the user has not named here as it is.
     """
     folder = folders.get(name) if isinstance(folders, dict) else None
     if folder is None:
         return find(name)
-    if folder not in _named() and own_folder.has_code(Path(folder)):
+    if own_folder.has_code(Path(folder)) and (named := _named().get(folder)) != own_folder.digest(Path(folder)):
+        problem = "has changed since you last named it here" if named else "has not been run on this machine"
         raise UsageError(
-            f"{run} is of the benchmark {name} in {folder}, whose code has not been run on this machine; "
+            f"{run} is of the benchmark {name} in {folder}, whose code {problem}; "
             f"if you trust it, run: {command_line('list', folder)}"
         )
     return [benchmark for benchmark in _of_folder(Path(folder)) if benchmark.name == name]

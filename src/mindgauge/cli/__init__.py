@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+import warnings
 from collections import UserDict
 from contextlib import suppress
 from importlib import import_module
@@ -14,8 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import FaultsError, MindgaugeError
+from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError
 from mindgauge.records.redaction import redacted
+
+_SHOW_WARNING = warnings.showwarning
 
 
 class CommandEntry(NamedTuple):
@@ -157,6 +160,7 @@ def main() -> None:
     with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
         import_module("mindgauge.cli.values").read_as_typed()
     terminal.guard()
+    warnings.showwarning = _warned
     try:
         code = app(standalone_mode=False)
     except FaultsError as error:
@@ -181,6 +185,14 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         sys.exit(_say(_of_system(error), 1))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warned(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Print what is left out of a workbook as a note; any other warning as Python does."""
+    if category is HiddenContentWarning:
+        print(redacted(f"Note: {message}"), file=sys.stderr)
+    else:
+        _SHOW_WARNING(message, category, *place, **more)
 
 
 def _of_system(error: OSError | RuntimeError) -> str:

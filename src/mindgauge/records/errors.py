@@ -40,6 +40,10 @@ class FaultsError(DataError):
         super().__init__(f"{heading}: {'; '.join(self.lines)}")
 
 
+class HiddenContentWarning(UserWarning):
+    """Sheets, rows or columns of a workbook are hidden, and so left out."""
+
+
 class MissingDataError(DataError):
     """A released file that is not there; the message says how to get it."""
 

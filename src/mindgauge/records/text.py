@@ -8,6 +8,7 @@ out before.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from xml.etree.ElementTree import Element
 
 
 _ABBREVIATION = regex(
@@ -97,6 +99,12 @@ _BLANK = regex("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 _JOINT = regex("[\u200c\u200d\ufe0e\ufe0f]")
 _ODD = regex("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
 """What any of these changes; most texts have none of it."""
+_FORBIDDEN = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no file of XML 1.0 can hold, not even as a reference."""
+UNSEEN = "".join(("[", *(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _JOINT)), "]")).replace("\ud800-\udfff", "")
+"""What `shown` may change, as a pattern for tables, which hold no halves of characters."""
+_UNPRINTED = regex("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
+"""What JSON lets stand in a text, and YAML refuses, takes for the end of a line, or shows as nothing."""
 _JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
 _STRETCH = regex(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
@@ -109,10 +117,15 @@ def visible(text: str) -> str:
     Instructions can be hidden in them. What joins an emoji or the letters of a script that needs it stays; a line break
     of any kind is a line break, and a blank a blank.
     """
+    return _BLANK.sub(" ", shown(text))
+
+
+def shown(text: str) -> str:
+    """Return a text as `visible` does, with the blanks that it has: what a cell of a file may hold."""
     if not _ODD.search(text):
         return text
     # Joints come last: they are judged by what stands beside them when all else that is hidden is gone.
-    cleaned = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
+    cleaned = _BREAK.sub("\n", _HIDDEN.sub("", text))
     return _JOINT.sub(lambda match: match[0] if _joins(match) else "", cleaned)
 
 
@@ -142,6 +155,22 @@ def _joins(match: re.Match[str]) -> bool:
 def _sign(character: str) -> bool:
     """Whether an emoji can begin with it."""
     return character != "" and unicodedata.category(character) in {"So", "Sm"}
+
+
+def xml(root: Element) -> str:
+    """Write a tree of XML 1.0, its texts without what that forbids, and what nobody sees."""
+    from xml.etree.ElementTree import indent, tostring
+
+    for element in root.iter():
+        element.text = element.text and _FORBIDDEN.sub("\ufffd", visible(element.text))
+        element.attrib.update({key: _FORBIDDEN.sub("\ufffd", visible(value)) for key, value in element.attrib.items()})
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"
+
+
+def yaml(value: object, indent: int | None = None) -> str:
+    """Write a value for YAML: as JSON, with what YAML does not print, and what turns a text, as escapes."""
+    return _UNPRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 # Text from outside in GitHub-flavoured Markdown: it stands there as itself, pings nobody and links nowhere.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.records import english
 from mindgauge.records.rounding import plural
 from mindgauge.records.short_names import shortened
+from mindgauge.records.text import shown
 from mindgauge.reports import formatted, glossary, table_renderings, texts
 from mindgauge.reports.draw import canvas, drawing
 from mindgauge.reports.language import markup
@@ -86,8 +87,12 @@ def _compiled() -> jinja2.BytecodeCache:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the templates' environment: everything is escaped, and a misspelt name is an error."""
+    """Return the templates' environment: everything is escaped, no page has hidden characters, and a misspelt name is an error."""
     import jinja2
+
+    class ShownTemplate(jinja2.Template):
+        def render(self, *names: Any, **content: Any) -> str:
+            return shown(super().render(*names, **content))
 
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -97,6 +102,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         bytecode_cache=_compiled(),
     )
+    env.template_class = ShownTemplate
     env.filters |= {
         "drawn": drawing.drawn,
         "ribbon": drawing.ribbon,

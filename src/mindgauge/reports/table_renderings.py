@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from mindgauge.records import rounding
+from mindgauge.records.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ _NUMERIC = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 
 
 def neutral(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: a leading apostrophe, unless it is a number."""
+    """Return a cell without hidden characters that no spreadsheet takes for a formula: a leading apostrophe, unless it is a number."""
+    text = shown(text)
     return "'" + text if text.startswith(_RISKY) and not _NUMERIC.fullmatch(text) else text
 
 

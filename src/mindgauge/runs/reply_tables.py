@@ -240,8 +240,9 @@ def _parted(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def remarks(source: Source, columns: Mapping[str, str]) -> list[str]:
-    """Return what must be known of a file of replies that says so itself: a log of an evaluation that did not finish."""
-    return list(tables.open_table(source, mapping.read(columns, COLUMNS, (mapping.TAG,)).layout).remarks)
+    """Return what must be known of a file of replies: what is hidden in it, and of a log that its evaluation did not finish."""
+    hidden: list[str] = []
+    return [*tables.open_table(source, mapping.read(columns, COLUMNS, (mapping.TAG,)).layout, hidden).remarks, *hidden]
 
 
 def names_models(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from mindgauge.records.files.confined_reader import HIDDEN
 from tests.analysis.audit.clean import (
     REPLIES,
     SYSTEMS,
@@ -303,6 +304,11 @@ def contradicts_itself() -> Plant:
     return Plant(material, material._replace(contradictions=(line,)), 1, (line,))
 
 
+def hidden_content() -> Plant:
+    material, line = usual(), f"one.xlsx: {HIDDEN}: the sheet 'two' (1 row); unhide it there to have it read"
+    return Plant(material, material._replace(notes=("one.csv: a remark", line)), 1, (line,))
+
+
 def reader_notes() -> Plant:
     material = usual()
     return Plant(material, material._replace(notes=("one.csv: a remark",)), 1, ("one.csv: a remark",))
@@ -315,7 +321,7 @@ PLANTS = {
         empty_replies_rated, cut_replies_rated, error_replies, hand_edits, refusals, verdicts_as_replies, form_differs,
         fields_by_system, model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling,
         judge_of_own_family, one_person, drift, missing_verdicts, missing_by_system, unequal_n, selected_on_score,
-        contradicts_itself, reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, judge_copied, copied_after, no_joint_events, unused_level,
+        contradicts_itself, hidden_content, reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, judge_copied, copied_after, no_joint_events, unused_level,
         repeats_as_units,
     )
 }  # fmt: skip

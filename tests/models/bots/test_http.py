@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.models import config_file
+from mindgauge.models.batch import service
 from mindgauge.models.bots.bot import last_of, opened
 from mindgauge.models.bots.template import Filling, at, place
 from mindgauge.models.settings import Settings
@@ -24,7 +26,7 @@ from mindgauge.store import Store, manifest
 from tests import in_process
 from tests.conftest import obliging
 from tests.models.bots.careline import GREETING, GUARDED, Careline
-from tests.stub import Stub, words
+from tests.stub import Loopback, Stub, words
 from tests.thinned import sampled
 
 if TYPE_CHECKING:
@@ -362,3 +364,61 @@ def test_a_bot_is_free_unless_a_price_is_given(folder: Path, write: Any) -> None
         assert open_model("careline", Settings()).price == FREE
         model: Any = open_model("dear", Settings())
         assert model.price.completion == pytest.approx(2e-6)
+
+
+class _Named(Loopback):
+    """A bot that gives each conversation the same odd id, and keeps the paths on which it is asked."""
+
+    def __init__(self, ident: str) -> None:
+        super().__init__()
+        self.ident, self.paths = ident, set[str]()
+
+    def route(self, router: web.UrlDispatcher) -> None:
+        router.add_route("*", r"/{all:[\s\S]*}", self._answer)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        if request.raw_path != "/start":
+            self.paths.add(request.raw_path)
+        return web.Response(text=f'{{"id": {self.ident}, "text": "I am here."}}', content_type="application/json")
+
+
+LEADING_OUT = ['"."', '".."', '""', '"\\ud800"', json.dumps("a" * 5_000), "true", "[1]"]
+ESCAPED = ["a/../b", "../../x", "%2e%2e", "a?x=1", "#", "a\\..\\b", "a\r\nHost: x", "\x1b[31m\x00", "//h/x", "...", "你好", "a;b=c", "@h", " "]  # fmt: skip
+
+
+@pytest.mark.parametrize("ident", [*LEADING_OUT, *map(json.dumps, ESCAPED)])
+def test_a_conversation_s_id_never_leaves_its_path(folder: Path, write: Any, ident: str) -> None:
+    with _Named(ident) as bot:
+        base = f"http://127.0.0.1:{bot.port}"
+        write(
+            "mindgauge.toml",
+            f'[models.a]\nkind = "http"\nreply = "text"\nurl = "{base}/in/{{conversation}}/say"\nbody = {{ q = "{{message}}" }}\n'
+            f'[models.a.start]\nurl = "{base}/start"\nconversation = "id"\n',
+        )
+        mindgauge.run(OPEN, model="a", limit=1, out=folder / "run")
+        (reply,) = replies(folder / "run")
+    if ident in LEADING_OUT:
+        assert reply.status is Status.FAILED
+        assert not bot.paths
+    else:
+        assert reply.status is Status.OK, reply.provenance["error"]
+        assert [[unquote(part) for part in path.split("/")] for path in bot.paths] == [
+            ["", "in", json.loads(ident), "say"]
+        ]
+
+
+@pytest.mark.parametrize(
+    ("template", "ident"), [("/a{conversation}", "../x"), ("/.{conversation}", "."), ("/%2e{conversation}", "."), ("/{conversation}{message}", ".")]
+)  # fmt: skip
+def test_nothing_that_is_put_into_an_address_turns_its_path(template: str, ident: str) -> None:
+    filling = Filling(".", [], ident)
+    if ident != "../x":
+        with pytest.raises(ValueError, match="leads out of the path"):
+            filling.url(f"http://h{template}")
+    else:
+        assert filling.url(f"http://h{template}?q={{message}}") == "http://h/a..%2Fx?q=."
+
+
+def test_the_id_of_a_batch_or_a_file_never_leaves_its_path() -> None:
+    assert [ident for ident in (".", "..", "...", "", "a\nb", "a" * 513, "é", None, 7) if service.told_id(ident)] == []
+    assert [service.told_id(ident) for ident in ("batch_1", "a/../b", ".a", "a.")] == ["batch_1", "a/../b", ".a", "a."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import pytest
 from xlsxwriter import Workbook  # type: ignore[import-untyped]
 
 from mindgauge import benchmarks
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, HiddenContentWarning, UsageError
 from mindgauge.records.files import mapping
 from tests.thinned import sampled
 
@@ -94,6 +95,29 @@ def _workbook(*, above: int = 0, second: str = "") -> Callable[[Path], None]:
     return write
 
 
+def _hiding(path: Path) -> None:
+    """Write a workbook with a column, two rows and two sheets more, all of them hidden."""
+    names = [*HEADERS[:3], "secret", *HEADERS[3:]]
+    shown = [HEADERS, *([row[name] for name in HEADERS] for row in ROWS)]
+    lines = [[*cells[:3], ("secret", "9", "8", "7")[place], *cells[3:]] for place, cells in enumerate(shown)]
+    hidden = [
+        f"hidden {name}" if name in {"id", "user", "reply", "subject"} else cell
+        for name, cell in zip(names, lines[1], strict=True)
+    ]
+    with Workbook(path) as book:
+        page = book.add_worksheet("Labels")
+        for place, cells in enumerate([*lines[:2], hidden, *lines[2:], hidden]):
+            page.write_row(place, 0, cells)
+        page.set_column(3, 3, 8, None, {"hidden": True})
+        for place in (2, 5):
+            page.set_row(place, None, None, {"hidden": True})
+        for name in ("hidden", "very_hidden"):
+            other = book.add_worksheet(name)
+            for place, cells in enumerate([names, hidden]):
+                other.write_row(place, 0, cells)
+            other.hide() if name == "hidden" else other.very_hidden()
+
+
 FORMS: dict[str, tuple[str, Callable[[Path], None], dict[str, str]]] = {
     "comma": ("t.csv", _csv(","), {}),
     "semicolon": ("t.csv", _csv(";"), {}),
@@ -110,6 +134,7 @@ FORMS: dict[str, tuple[str, Callable[[Path], None], dict[str, str]]] = {
     "headers in row 3 of a CSV": ("t.csv", _csv(";", above=2), {"header": "3"}),
     "workbook": ("t.xlsx", _workbook(), {}),
     "workbook, sheet and headers in row 3": ("t.xlsx", _workbook(above=2, second="Labels"), {"sheet": "Labels", "header": "3"}),
+    "workbook with hidden content": ("t.xlsx", _hiding, {}),
     "JSON": ("t.json", _json, {}),
     "JSON in an object": ("t.json", _wrapped, {}),
     "JSON lines": ("t.jsonl", _lines, {}),
@@ -318,6 +343,21 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return {verb: _read(verb, "comma", folder / f"{number}".replace(",", "")) for number, verb in enumerate(VERBS)}
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_verb_reads_what_is_hidden_in_a_workbook(tmp_path: Path, verb: str, expected: dict[str, object]) -> None:
+    """Rows, columns and sheets that nobody sees are left out wherever a workbook is read, and a warning or an account names them."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", HiddenContentWarning)
+        assert _read(verb, "workbook with hidden content", tmp_path / "x") == expected[verb]
+    assert said or verb in ACCOUNTS
+    assert all("'Labels' 2 rows (3, 6), column D ('secret')" in str(warning.message) for warning in said)
+
+
+ACCOUNTS = {"rate --dialogues", "reliability", "judges panel", "audit"}
+"""Verbs that name what is left out in their account of a reading; see `test_hidden.py`."""
+
+
+@pytest.mark.filterwarnings("ignore::mindgauge.records.errors.HiddenContentWarning")
 @pytest.mark.parametrize(("verb", "form"), sampled(itertools.product(VERBS, FORMS), 3))
 def test_every_verb_reads_every_form_alike(tmp_path: Path, verb: str, form: str, expected: dict[str, object]) -> None:
     assert expected[verb]

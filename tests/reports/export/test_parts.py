@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from mindgauge.commands.export import export
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.reports.export import tabular
 from mindgauge.reports.export.folder import ExportFolder
 from tests.reports.export.conftest import HOSTILE, JUDGE, MODELS
@@ -110,3 +110,10 @@ def test_a_killed_export_leaves_nothing_and_can_be_done_again(run: Path, tmp_pat
     export(run, to="parquet", out=tmp_path / "out", rows_per_file=1)
     assert list(tmp_path.glob(".out.*")) == []
     assert pl.read_parquet(tmp_path / "out/ratings").height == 44
+
+
+@pytest.mark.parametrize("name", ["../out.csv", "/tmp/out.csv", "a/../../out.csv"])
+def test_no_name_leads_out_of_the_folder_of_an_export(tmp_path: Path, name: str) -> None:
+    with pytest.raises(MindgaugeError, match="is no name of a file within it"), ExportFolder(tmp_path / "out") as files:
+        files.text(name, "x")
+    assert [path.name for path in tmp_path.iterdir()] == []

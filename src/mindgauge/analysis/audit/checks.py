@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.audit import coverage, dependence, ids, order, raters, replies, texts, values
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
 from mindgauge.analysis.audit.view import View
+from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
@@ -17,15 +18,27 @@ if TYPE_CHECKING:
 
 
 @check(
+    "hidden_content",
+    Severity.WARNING,
+    "what is hidden in a workbook is in no number; some who see the file do not know of it",
+)
+def hidden_content(view: View) -> Iterator[CheckResult]:
+    """Workbooks with hidden sheets, rows or columns, which are left out."""
+    lines = [note for note in view.material.notes if HIDDEN in note]
+    if lines:
+        yield CheckResult(len(lines), f"{plural(len(lines), 'workbook')} with hidden content", lines)
+
+
+@check(
     "reader_notes",
     Severity.NOTE,
     "what could not be read, or was read with a guess, is not in the numbers as it stands",
 )
 def reader_notes(view: View) -> Iterator[CheckResult]:
     """What the reader of the files had to say."""
-    notes = view.material.notes
+    notes = [note for note in view.material.notes if HIDDEN not in note]
     if notes:
-        yield CheckResult(len(notes), f"{plural(len(notes), 'remark')} on reading the files", list(notes))
+        yield CheckResult(len(notes), f"{plural(len(notes), 'remark')} on reading the files", notes)
 
 
 @check(
@@ -42,7 +55,7 @@ def contradicts_itself(view: View) -> Iterator[CheckResult]:
 
 CHECKS: tuple[AuditCheck, ...] = (
     *ids.CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *values.CHECKS, *coverage.LABEL_CHECKS, *replies.CHECKS, *raters.CHECKS,
-    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, contradicts_itself, reader_notes,
+    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, contradicts_itself, hidden_content, reader_notes,
 )  # fmt: skip
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

@@ -13,6 +13,7 @@ from mindgauge.analysis.gate.policy import Compare, GateNeeds
 from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded
 from mindgauge.records.rubric.criterion import worst_levels
+from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
     findings = needs.findings(GateNeeds(), build.side, build.scores, build.evidence, distrusted)
     unmet = [finding.sentence for finding in findings if finding.outcome is not GateOutcome.PASSED]
     unmet += [TRUSTED_BY] if distrusted else []
-    sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build, unmet)]
+    sections = [_HEAD.format(run=_comment(build.side.name), baseline=_text(baseline)), *_needs(build, unmet)]
     leading = [
         score
         for score in build.scores.leading
@@ -118,7 +119,7 @@ def _bounds(scores: Sequence[Score]) -> Iterator[str]:
         side = f"high <= {limit}" if lower else f"low >= {limit}"
         figures = "; ".join(f"{s.model}: {bounded(s.value, s.low, s.high, s.unit)}" for s in rated)
         if limit >= 1 if lower else limit <= 0:
-            yield f"# {score[1]} of {score[2]} has no limit yet, for its interval reaches to the end: {_comment(figures)}\n"
+            yield f"# {score[1]} of {_comment(score[2])} has no limit yet, for its interval reaches to the end: {_comment(figures)}\n"
             continue
         yield f"[[must]]  # {_comment(figures)}\nrule = {_text(f'{score[1]}.{side}')}\n{_place(score[0], score[2])}"
 
@@ -143,7 +144,7 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
             rater for place, name, rater in build.evidence.unused if (place, name) == (benchmark.name, criterion.name)
         }
         if judges:
-            yield f"# No limit on {criterion.name} {worst[0]}: {named(sorted(judges))} does not use that level as people do.\n"
+            yield f"# No limit on {_comment(f'{criterion.name} {worst[0]}: {named(sorted(judges))}')} does not use that level as people do.\n"
             continue
         values = {value for block in rows for value in block["value"].drop_nulls().unique()}
         rule = f"[[must]]\nno_reply_at = {_text(worst[0]) if isinstance(worst[0], str) else worst[0]}\n{_place(benchmark.name, criterion.name)}"
@@ -168,7 +169,7 @@ def _comparisons(benchmark: Benchmark, build: Build, scores: Sequence[Score]) ->
         margin = usual if reach < usual else round((math.floor(reach / usual + 1e-9) + 1) * usual, 2)
         text = f"[[compare]]\nmetric = {_text(name)}\nmargin = {margin}\n{_place(benchmark.name, criterion)}"
         if margin >= width:
-            yield f"# {name} of {criterion} is not compared: so few conversations tell of no difference"
+            yield f"# {name} of {_comment(criterion)} is not compared: so few conversations tell of no difference"
         else:
             yield f"# {usual} would take more conversations\n{text}" if margin > usual else text
 
@@ -203,7 +204,7 @@ def _place(benchmark: str, criterion: str) -> str:
 
 def _text(value: object) -> str:
     """Write a text as TOML has it, which for these is as JSON has it."""
-    return json.dumps(str(value), ensure_ascii=False)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _list(values: Sequence[str]) -> str:
@@ -211,4 +212,4 @@ def _list(values: Sequence[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(visible(text).split())

@@ -15,7 +15,7 @@ from mindgauge.annotation.exchange import potato as to_potato
 from mindgauge.records import ratings
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables as reader
-from mindgauge.records.files.texts import neutralised, read_json, unwrapped
+from mindgauge.records.files.texts import read_json, unwrapped
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 
@@ -46,9 +46,7 @@ def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
         contents[to_potato.CONFIGURATION] = to_potato.configuration(content)
     else:
         tables = {"ratings": table.ratings(content), **tables}
-    for name, rows in tables.items():
-        contents[f"{name}.{ending}"] = rows if form == PARQUET else neutralised(rows)
-    return contents
+    return contents | {f"{name}.{ending}": rows for name, rows in tables.items()}
 
 
 def _folder(path: Readable) -> str:

@@ -15,7 +15,7 @@ on; JSON-MIN leaves those out. Predictions are a model's and are not read.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from mindgauge.annotation.exchange import known
 from mindgauge.annotation.exchange.known import plain, written
@@ -24,6 +24,7 @@ from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence, digest
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import in_language
+from mindgauge.records.text import xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +72,7 @@ def configuration(content: Content) -> str:
     people = SubElement(view, "Choices", name=RATER, toName=about, choice="single-radio")
     for name in sorted({entry.person.name for entry in content.labelled}):
         SubElement(people, "Choice", value=name)
-    indent(view)
-    return tostring(view, encoding="unicode") + "\n"
+    return xml(view)
 
 
 def tasks(content: Content) -> list[dict[str, Any]]:

@@ -17,7 +17,6 @@ of a slider or number. Other schemes are notes where they hold text, and faults 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.annotation.exchange import known
@@ -27,6 +26,7 @@ from mindgauge.records import Evidence
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.rubric import in_language
+from mindgauge.records.text import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +80,7 @@ def configuration(content: Content) -> str:
             {"annotation_type": "text", "name": NOTE, "description": "Note", "multiline": True},
         ],
     }
-    return json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return yaml(config, 2) + "\n"
 
 
 def _scheme(criterion: Criterion) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.files.bounds import clean
+from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.reports.export import rationales as forms
 from mindgauge.reports.export.folder import ExportFolder, Written
@@ -171,7 +172,7 @@ def rationales_export(
             forms.write_forms(files, store, benchmark, verdicts, places, people=people, seed=seed, blind=blind)
         notes = restricted.notes(store, [benchmark], manifest.read(folder))
     key = folder / RATIONALES
-    private.write(key, forms.key(verdicts).write_csv())
+    private.write(key, neutralised(forms.key(verdicts)).write_csv())
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written, notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mindgauge.models import completion
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 LONGEST_ID = 512
 """Characters of an id that a service gives."""
+_ID = re.compile(rf"(?!\.*$)[ -~]{{1,{LONGEST_ID}}}")
+"""Of printable characters, and not of dots alone, which lead out of an address's path however they are escaped."""
 LARGEST_BATCH = 10_000_000
 """Requests; no service takes as many."""
 
@@ -99,8 +102,7 @@ def total(counts: object, names: Iterable[str]) -> int:
 
 def told_id(ident: object) -> str:
     """Return an id that a service tells, which goes into addresses and is kept; empty where it is none."""
-    good = isinstance(ident, str) and len(ident) <= LONGEST_ID and ident.isascii() and ident.isprintable()
-    return ident if good and isinstance(ident, str) else ""
+    return ident if isinstance(ident, str) and _ID.fullmatch(ident) else ""
 
 
 def ident(answer: dict[str, Any], transport: Transport) -> str:

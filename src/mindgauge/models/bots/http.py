@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _TRANSIENT = {408, 425, 429, 502, 503, 504}
 """Statuses of what stands before a bot, or of one that has too much to do; another call may succeed."""
 _BUSY = {429, 503}
+_LONGEST = 4_096
+"""Characters of a conversation's id, which is in each of its calls."""
 CONNECT_WITHIN = 10.0
 """Seconds; a bot that takes longer to connect counts as one that cannot be reached."""
 _encode = msgspec.json.Encoder().encode
@@ -103,7 +105,7 @@ class HttpBot(Bot):
         answer, content = await self._sent(self._start, self._start_headers, filling)
         place = _Place("start.conversation", self._start.conversation)
         ident = place.found(answer, content)
-        if isinstance(ident, bool) or not isinstance(ident, str | int) or ident == "":
+        if isinstance(ident, bool) or not isinstance(ident, str | int) or not 0 < len(str(ident)) <= _LONGEST:
             raise place.error("an id", ident, content)
         if not self._start.reply:
             return str(ident), ""
@@ -131,8 +133,11 @@ class HttpBot(Bot):
     async def _sent(self, call: HttpCall, headers: Mapping[str, str], filling: template.Filling) -> tuple[Any, bytes]:
         """Call the bot; return its answer, read and as it came."""
         assert self._session is not None, "enter the bot before asking it"
-        url = filling.url(call.url)
-        body = {} if call.body is None else {"data": _encode(filling.body(call.body))}
+        try:
+            url = filling.url(call.url)
+            body = {} if call.body is None else {"data": _encode(filling.body(call.body))}
+        except ValueError as error:
+            raise BotError(f"the bot cannot be asked in this conversation: {error}") from error
         kind = {"Content-Type": "application/json"} if body else {}
         lost = f"{call.url} did not answer"
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
@@ -47,13 +47,25 @@ class Filling(NamedTuple):
         return self._filled(template) if isinstance(template, str) else template
 
     def url(self, template: str) -> str:
-        """Fill an address; what is put in is escaped."""
-        return _PLACEHOLDER.sub(
+        """Fill an address; what is put in is escaped.
+
+        Raises:
+            ValueError: it leads out of the template's path, as `.` and `..` do however they are escaped; or holds half a character.
+        """
+        address = _PLACEHOLDER.sub(
             lambda part: quote(f"{{{part[1]}}}" if part[1] else self.text(part[2]), safe=""), template
         )
+        if _turns(address) != _turns(template):
+            raise ValueError(f"{self.conversation[:20]!r} leads out of the path {urlsplit(template).path}")
+        return address
 
     def _filled(self, template: str) -> str:
         return _PLACEHOLDER.sub(lambda part: f"{{{part[1]}}}" if part[1] else self.text(part[2]), template)
+
+
+def _turns(address: str) -> int:
+    """Count the parts of an address's path that lead elsewhere than below it."""
+    return sum(unquote(part) in {".", ".."} for part in urlsplit(address).path.split("/"))
 
 
 def listed(messages: Sequence[Message]) -> list[dict[str, str]]:

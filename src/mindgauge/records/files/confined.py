@@ -48,19 +48,21 @@ def parquet(source: Readable | bytes, name: str = "") -> pl.DataFrame:
     Raises:
         DataError: it cannot be read, or has more than is read.
     """
-    return _tables("parquet", source, name)[""]
+    return _tables("parquet", source, name)[0][""]
 
 
-def workbook(source: Readable | bytes, name: str = "", sheet: str = "") -> dict[str, pl.DataFrame]:
-    """Read a workbook's sheets, or only the one of this name: rows and columns of texts, headers among them.
+def workbook(source: Readable, sheet: str = "", header: int | None = None) -> tuple[dict[str, pl.DataFrame], str]:
+    """Read a workbook's sheets, or only the one of this name, and say what is hidden in it, which is left out.
+
+    Each row begins with its number; all else is text, headers among them. A hidden column is empty.
 
     Raises:
         DataError: it cannot be read, or has more than is read.
     """
-    return _tables("workbook", source, name, sheet)
+    return _tables("workbook", source, sheet=sheet, header="" if header is None else str(header))
 
 
-def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> dict[str, pl.DataFrame]:
+def _tables(kind: str, source: Readable | bytes, name: str = "", **said: str) -> tuple[dict[str, pl.DataFrame], str]:
     place = name or str(source)
     try:
         if isinstance(source, Path):
@@ -68,7 +70,7 @@ def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> 
         content = b"" if isinstance(source, Path) else source if isinstance(source, bytes) else folder.content(source)
     except OSError as error:
         raise DataError(f"{place}: cannot read it ({error.strerror})") from error
-    request = {"kind": kind, "path": str(source.absolute()) if isinstance(source, Path) else "", "sheet": sheet}
+    request = {"kind": kind, "path": str(source.absolute()) if isinstance(source, Path) else "", **said}
     with _lock:
         reader = _begun()
         import polars as pl  # loads here while the other process loads it, too
@@ -76,7 +78,8 @@ def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> 
         answer, tables = _ask(reader, request, content)
     if "fault" in answer:
         raise DataError(f"{place}: {answer['fault']}")
-    return {name: pl.read_ipc_stream(io.BytesIO(table)) for name, table in zip(answer["names"], tables, strict=True)}
+    frames = {name: pl.read_ipc_stream(io.BytesIO(table)) for name, table in zip(answer["names"], tables, strict=True)}
+    return frames, answer["note"]
 
 
 def _begun() -> _ReaderProcess:

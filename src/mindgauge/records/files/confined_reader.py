@@ -8,15 +8,26 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import itertools
 import json
 import re
 import resource
 import sys
 import zipfile
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+from xml.parsers import expat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 LIMITS: dict[str, int] = {}
 _FAR = re.compile(rb"""<(?:\w+:)?c\b[^>]{0,200}?\br\s*=\s*["']([A-Za-z]{1,3})(\d{1,7})["']""")
+_MARKED = re.compile(rb"""hidden|\b(?:ht|width)\s*=\s*["']0""")
+_ZERO = re.compile(r"0*(?:\.0*)?[a-z]*")
+_OPEN_DOCUMENT = {
+    "style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column",
+}  # fmt: skip
+_SHOWN, _LONGEST = 5, 40
 _INT64 = 2**63
 _DAYS = (-719_162, 2_932_896)
 """Of dates that Python has, from 1970."""
@@ -143,7 +154,7 @@ def _between(series: Any, low: int, high: int) -> bool:
 
 
 def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
-    """Read a workbook's sheets as texts."""
+    """Read what a person sees of a workbook's sheets as texts, each row behind its number; what is hidden is named under `NOTE`."""
     import fastexcel
     import polars as pl
 
@@ -152,32 +163,183 @@ def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
     if request["path"]:
         with open(request["path"], "rb") as file:  # noqa: PTH123 - starts sooner than pathlib
             beginning = file.read(4)
-    _refuse_far(request["path"] or io.BytesIO(content))
     sheets: dict[str, Any] = {}
+    notes: list[str] = []
+    _refuse_far(request["path"] or io.BytesIO(content))
     try:
+        hidden = _hidden(request["path"] or io.BytesIO(content))
         book = fastexcel.read_excel(source)
         names = [name for name in book.sheet_names if request["sheet"] in {"", name}]
         if len(names) > 1_000:
             raise _excess(len(names), "sheets", 1_000)
         cells = 0
         for name in names:
-            frame = book.load_sheet(name, header_row=None, skip_rows=0, dtypes="string").to_polars()
+            sheet = book.load_sheet(name, header_row=None, skip_rows=0, dtypes="string")
+            frame = sheet.to_polars()
             cells += frame.height * frame.width
             _shape(frame.height, frame.width)
             if cells > LIMITS["cells"]:
                 raise _excess(cells, "cells (rows times columns)", LIMITS["cells"])
             _refuse_large(frame)
-            sheets[name] = frame
+            if sheet.visible == "visible":
+                first = next((column.absolute_index for column in sheet.available_columns()), 0)
+                sheets[name] = _seen(name, frame, first, hidden, request["header"], notes)
+            else:
+                rows = len(_filled(frame))
+                notes += [f"the sheet {name!r} ({rows:,} row{'s' * (rows != 1)})"] if rows else []
     except (
         fastexcel.FastExcelError,
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
+        expat.ExpatError,
         OSError,
         ValueError,
+        KeyError,
     ) as error:
         reason = next((reason for mark, reason in _BEGINNINGS.items() if beginning.startswith(mark)), _line(error))
         raise FaultError(f"not a workbook that can be read ({reason}); save it again as .xlsx") from error
-    return sheets
+    if names and not sheets:
+        raise FaultError(
+            f"hidden in the workbook: the sheet {_some([*map(repr, names)])}; unhide there what is to be read"
+        )
+    said = [f"{HIDDEN}: {'; '.join(notes)}; unhide it there to have it read"] if notes else []
+    if hidden is None:
+        said.append("which rows and columns are hidden is not seen in this format; save it as .xlsx")
+    return sheets | {NOTE: "; ".join(said)}
+
+
+def _seen(name: str, frame: Any, first: int, hidden: Any, header: str, notes: list[str]) -> Any:
+    """Return a sheet, whose columns begin at `first`, without hidden rows, its hidden columns empty or left out at its end; note them."""
+    import polars as pl
+
+    row_spans, column_spans = (hidden or {}).get(name, ([], []))
+    rows = pl.Series(_within(row_spans, frame.height), dtype=pl.Boolean)
+    columns = [n for n, gone in enumerate(_within(column_spans, first + frame.width)[first:]) if gone]
+    filled = _filled(frame)
+    line = int(header or next(iter(filled), 0) + 1)
+    if line and rows[line - 1 : line].any():
+        raise FaultError(
+            f"row {line} of the sheet {name!r}, which has its headers, is hidden; unhide it, or name another with --map header=N"
+        )
+    gone = [n for n in filled if rows[n]]
+    parts = [f"{len(gone):,} row{'s' * (len(gone) > 1)} ({_spans(gone)})"] if gone else []
+    numbered = frame.with_row_index("row", 1).filter(~rows)
+    for n in columns:
+        column = numbered.to_series(n + 1)
+        if column.null_count() < len(column):
+            parts.append(f"column {_letters(first + n)} ({column.drop_nulls()[0][:_LONGEST]!r})")
+    if parts:
+        notes.append(f"of the sheet {name!r} {_some(parts)}")
+    width = 1 + max({*range(frame.width)}.difference(columns), default=-1)
+    return numbered.with_columns(pl.lit(None, pl.String).alias(frame.columns[n]) for n in columns).select(
+        "row", *frame.columns[:width]
+    )
+
+
+def _filled(frame: Any) -> list[int]:
+    """Return the rows that are not empty, from 0."""
+    import polars as pl
+
+    return (
+        frame.select(pl.any_horizontal(pl.all().is_not_null()).arg_true()).to_series().to_list() if frame.width else []
+    )
+
+
+def _within(spans: Sequence[tuple[int, int]], size: int) -> list[bool]:
+    """Return which of so many places, counted from 0, are in one of some spans."""
+    steps = [0] * (size + 1)
+    for start, end in spans:
+        if start < end:
+            steps[min(max(start, 0), size)] += 1
+            steps[min(max(end, 0), size)] -= 1
+    return [depth > 0 for depth in itertools.accumulate(steps[:-1])]
+
+
+def _spans(places: Sequence[int]) -> str:
+    """Name rows, counted from 0, by their numbers."""
+    starts = [n for at, n in enumerate(places) if not at or places[at - 1] != n - 1]
+    ends = [n for at, n in enumerate(places, 1) if at == len(places) or places[at] != n + 1]
+    return _some([str(a + 1) if a == b else f"{a + 1}–{b + 1}" for a, b in zip(starts, ends, strict=True)])
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join([*names[:_SHOWN], *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
+
+
+def _letters(place: int) -> str:
+    return (_letters(place // 26 - 1) if place > 25 else "") + chr(65 + place % 26)
+
+
+Spans = list[tuple[int, int]]
+
+
+def _hidden(source: str | IO[bytes]) -> dict[str, tuple[Spans, Spans]] | None:
+    """Return the hidden rows and columns of each sheet, counted from 0; None of a format that does not say it in XML."""
+    if not zipfile.is_zipfile(source):
+        return None
+    with zipfile.ZipFile(source) as archive:
+        parts = archive.namelist()
+        if "content.xml" in parts:
+            return _of_opendocument(_elements(archive, "content.xml", _OPEN_DOCUMENT))
+        if "xl/workbook.xml" not in parts:
+            return None
+        relations = _elements(archive, "xl/_rels/workbook.xml.rels", {"Relationship"})
+        targets, spans = {relation["Id"]: relation["Target"] for _, relation in relations}, {}
+        for _, sheet in _elements(archive, "xl/workbook.xml", {"sheet"}):
+            target = targets.get(sheet.get("id", ""), "").lstrip("/")
+            part = target if target.startswith("xl/") else f"xl/{target}"
+            if part in parts and _MARKED.search(archive.read(part)):
+                spans[sheet["name"]] = _of_sheet(_elements(archive, part, {"row", "col"}))
+        return spans
+
+
+def _of_sheet(elements: Iterator[tuple[str, dict[str, str]]]) -> tuple[Spans, Spans]:
+    rows, columns, row = [], [], 0
+    for tag, said in elements:
+        row = int(said.get("r", row + 1)) if tag == "row" else row
+        if said.get("hidden") in {"1", "true"} or _ZERO.fullmatch(said.get("ht" if tag == "row" else "width", "1")):
+            if tag == "row":
+                rows.append((row - 1, row))
+            else:
+                columns.append((int(said["min"]) - 1, int(said["max"])))
+    return rows, columns
+
+
+def _of_opendocument(elements: Iterator[tuple[str, dict[str, str]]]) -> dict[str, tuple[Spans, Spans]]:
+    spans: dict[str, tuple[Spans, Spans]] = {}
+    flat, style, sheet, ends = set(), "", "", [0, 0]
+    for tag, said in elements:
+        if tag == "style":
+            style = said.get("name", "")
+        elif tag.endswith("properties"):
+            if _ZERO.fullmatch(said.get("row-height") or said.get("column-width") or "1"):
+                flat.add(style)
+        elif tag == "table":
+            sheet, ends = said.get("name", ""), [0, 0]
+            spans[sheet] = [], []
+        else:
+            kind = ("table-row", "table-column").index(tag)
+            start, ends[kind] = ends[kind], ends[kind] + int(said.get(f"number-{tag[6:]}s-repeated", 1))
+            if said.get("visibility") in {"collapse", "filter"} or said.get("style-name") in flat:
+                spans[sheet][kind].append((start, ends[kind]))
+    return spans
+
+
+def _elements(archive: zipfile.ZipFile, part: str, wanted: set[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield some elements of a part of a workbook with their attributes, their names without prefixes."""
+    elements: list[tuple[str, dict[str, str]]] = []
+
+    def begin(tag: str, said: dict[str, str]) -> None:
+        if (name := tag.rpartition(":")[2]) in wanted:
+            elements.append((name, {key.rpartition(":")[2]: value for key, value in said.items()}))
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = begin
+    with archive.open(part) as stream:
+        while portion := stream.read(LIMITS["mib"]):
+            parser.Parse(portion)
+            yield from elements
+            elements.clear()
 
 
 def _refuse_far(source: str | IO[bytes]) -> None:
@@ -237,6 +399,7 @@ def _send(stream: IO[bytes], *parts: bytes | memoryview) -> None:
 def _answer(request: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[memoryview]]:
     try:
         frames = READERS[request["kind"]](request, content)
+        note = frames.pop(NOTE, "")
         streams = []
         for frame in frames.values():
             stream = io.BytesIO()
@@ -252,9 +415,10 @@ def _answer(request: dict[str, str], content: bytes) -> tuple[dict[str, Any], li
         raise
     except BaseException as error:  # noqa: BLE001 - libraries panic on a file that is damaged
         return {"fault": f"cannot be read ({_line(error)})"}, []
-    return {"names": list(frames)}, streams
+    return {"names": list(frames), "note": note}, streams
 
 
+NOTE, HIDDEN = "\0note", "hidden in the workbook, so not read"
 READERS = {"parquet": parquet, "workbook": workbook}
 
 

@@ -6,9 +6,10 @@ import functools
 import json
 import math
 import re
+import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, HiddenContentWarning
 from mindgauge.records.files import bounds, confined, csv_rows, frames
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.files.mapping import described, place
@@ -266,21 +267,34 @@ def separated(path: Readable, how: FileLayout, notes: list[str] | None) -> Input
     return _headed(path, cells, how, notes, separator=separator, plain=plain, ditto=ditto)
 
 
-def sheets(path: Readable, how: FileLayout, notes: list[str] | None) -> list[InputTable]:
-    """Open a workbook: each sheet, or only the one that is named.
+def sheets(
+    path: Readable, how: FileLayout, notes: list[str] | None, left_out: list[str] | None = None
+) -> list[InputTable]:
+    """Open a workbook: each sheet, or only the one that is named. What is hidden in it is left out, and said.
+
+    Args:
+        path: the file.
+        how: as `tables.open_table` has it.
+        notes: as `tables.open_tables` has them.
+        left_out: as `tables.open_tables` has it.
 
     Raises:
         DataError: it cannot be read, or has no such sheet or row of headers.
     """
-    frames_by_sheet = confined.workbook(path, sheet=how.sheet)
+    frames_by_sheet, hidden = confined.workbook(path, how.sheet, how.header)
     if not frames_by_sheet and how.sheet:
-        raise DataError(f"{path}: no sheet {how.sheet!r} (it has {', '.join(confined.workbook(path))})")
+        raise DataError(f"{path}: no sheet {how.sheet!r} (it has {', '.join(confined.workbook(path, header=0)[0])})")
+    said = notes if left_out is None else left_out
+    if hidden and said is not None:
+        said.append(f"{path}: {hidden}")
+    elif hidden:
+        warnings.warn(f"{path}: {hidden}", HiddenContentWarning, stacklevel=2)
     many_sheets = len(frames_by_sheet) > 1
     return [_of_sheet(path, name if many_sheets else "", frame, how, notes) for name, frame in frames_by_sheet.items()]
 
 
 def _of_sheet(path: Readable, sheet: str, frame: pl.DataFrame, how: FileLayout, notes: list[str] | None) -> InputTable:
-    cells = [(number, row) for number, row in enumerate(frame.iter_rows(), 1)]
+    cells: list[Row] = [(row[0], row[1:]) for row in frame.iter_rows()]
     while cells and not any(map(_filled, cells[-1][1])):
         cells.pop()
     return _headed(path, lambda: iter(cells), how, notes, part=sheet)

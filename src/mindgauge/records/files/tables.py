@@ -101,12 +101,15 @@ def lying_in(path: Path) -> tuple[list[File], tuple[str, ...]]:
     return [file for file in members if not file.name.startswith("~$")], broken
 
 
-def open_table(source: Source, file_layout: FileLayout = _SEEN, *, mended: bool = True) -> InputTable:
+def open_table(
+    source: Source, file_layout: FileLayout = _SEEN, left_out: list[str] | None = None, *, mended: bool = True
+) -> InputTable:
     """Open a table.
 
     Args:
         source: a path, a file in a zip, a polars, pandas or Arrow table, or a table that is open.
         file_layout: its sheet, the row of its headers, its encoding and separator, where they are not seen from the file.
+        left_out: as `open_tables` has it.
         mended: whether half a character in JSON becomes the replacement character; otherwise it is a fault.
 
     Raises:
@@ -117,7 +120,7 @@ def open_table(source: Source, file_layout: FileLayout = _SEEN, *, mended: bool 
     if not isinstance(source, str | Path | File):
         return _of_frame(None, _frame(source))
     path = find(source)
-    tables = open_tables(path, file_layout, mended=mended)
+    tables = open_tables(path, file_layout, left_out=left_out, mended=mended)
     full = [table for table in tables if next(table.cells(), None) is not None] if len(tables) > 1 else tables
     if len(full) > 1:
         raise DataError(f"{path}: several sheets hold rows ({', '.join(t.part for t in full)}); choose one with --map sheet=NAME")  # fmt: skip
@@ -128,6 +131,7 @@ def open_tables(
     path: Readable,
     file_layout: FileLayout = _SEEN,
     notes: list[str] | None = None,
+    left_out: list[str] | None = None,
     *,
     as_written: bool = False,
     mended: bool = True,
@@ -138,6 +142,7 @@ def open_tables(
         path: the file.
         file_layout: as `open_table` has it.
         notes: where to write what is odd; if not given, that is refused.
+        left_out: where to write what is left out of a workbook, since it is hidden; else among `notes`, or as a warning.
         as_written: whether NaN and numbers that no table can hold stay, as texts; see `bounds.json_value`.
         mended: as `open_table` has it; where `notes` are given, it always is.
 
@@ -147,7 +152,7 @@ def open_tables(
     suffix = path.suffix.lower()
     _refuse_idle(path, suffix, file_layout)
     if suffix in WORKBOOKS:
-        return input_table.sheets(path, file_layout, notes) or [InputTable(path, (), lambda: iter(()))]
+        return input_table.sheets(path, file_layout, notes, left_out) or [InputTable(path, (), lambda: iter(()))]
     if suffix in SEPARATED:
         return [input_table.separated(path, file_layout, notes)]
     if suffix in LINES:

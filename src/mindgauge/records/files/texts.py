@@ -13,6 +13,7 @@ import msgspec
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder
 from mindgauge.records.records import Message
+from mindgauge.records.text import UNSEEN, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -228,9 +229,15 @@ def unwrapped(value: Any, path: object) -> Any:
 
 
 def neutralised(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before all text that a spreadsheet could take for a formula."""
+    """Put an apostrophe before all text that a spreadsheet could take for a formula, and leave out what nobody sees, also of headers."""
     import polars as pl
 
+    names: dict[str, str] = {}
+    for place, name in enumerate(rows.columns, 1):
+        names[name] = f"{shown(name)} ({place})" if shown(name) in names.values() else shown(name)
+    rows = rows.rename(names)
+    hidden = [name for name, kind in rows.schema.items() if kind == pl.String and rows[name].str.contains(UNSEEN).any()]
+    rows = rows.with_columns(pl.col(hidden).map_elements(shown, pl.String)) if hidden else rows
     return rows.with_columns(
         pl.when(pl.col(name).str.contains(_FORMULA) & ~(pl.lit(name == "value") & pl.col(name).str.contains(_NUMBER)))
         .then("'" + pl.col(name))

@@ -152,7 +152,7 @@ def _sheets(
         yield Sheet(place, "", frame, alone=False, shape="scores of an Inspect log, changes by people included")
         return
     try:
-        for table in reader.open_tables(file, file_layout, notes):
+        for table in reader.open_tables(file, file_layout, notes, left_out):
             yield _sheet(place, table)
     except bounds.Fault as fault:
         raise DataError(fault.at(str(file))) from fault

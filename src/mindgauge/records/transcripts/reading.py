@@ -153,7 +153,7 @@ def _of_file(
     if file.suffix.lower() in tables.ENDINGS:
         log = inspect_logs.opened(file)
         tally.notes += log.remarks if log is not None else []
-        for table in _opened(file, layout) if log is None else [dialogues(log, tally.left_out)]:
+        for table in _opened(file, layout, tally.left_out) if log is None else [dialogues(log, tally.left_out)]:
             title = f"{name}/{table.part}" if table.part else name
             yield from rows.transcripts(table, title, columns, speakers, tally)
         return
@@ -174,7 +174,7 @@ def _place(file: Readable) -> str:
     return (file.place if isinstance(file, File) else Path(file.name)).with_suffix("").as_posix()
 
 
-def _opened(file: Readable, layout: FileLayout) -> list[InputTable]:
+def _opened(file: Readable, layout: FileLayout, left_out: list[str]) -> list[InputTable]:
     """Open the tables of a file; JSON may hold dialogues in other ways than as a list of objects."""
     suffix = file.suffix.lower()
     if suffix == ".json":
@@ -188,6 +188,6 @@ def _opened(file: Readable, layout: FileLayout) -> list[InputTable]:
                     raise bounds.Fault(f"expected an object or a list of messages, found {type(value).__name__}", line)
                 numbered.append((line, value if isinstance(value, dict) else {"messages": value}))
     else:
-        opened = tables.open_tables(file, layout)
+        opened = tables.open_tables(file, layout, left_out=left_out)
         return [table for table in opened if next(table.cells(), None) is not None] or opened[:1]
     return [RecordTable(file, lambda: iter(numbered))]

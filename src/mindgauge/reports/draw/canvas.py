@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records.regex import regex
+from mindgauge.records.text import shown
 from mindgauge.reports.language.spoken import in_words, same_marks
 from mindgauge.reports.language.translator import unmarked
 
@@ -252,11 +253,11 @@ class Canvas:
     def svg(self, width: int, height: float) -> str:
         """Return the picture as a part of a page, which gives it a text alternative."""
         frame = f'width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}"'
-        return f"<svg {frame}>{''.join(self.parts)}</svg>"
+        return f"<svg {frame}>{shown(''.join(self.parts))}</svg>"
 
     def file(self, width: int, height: float, title: str, description: str) -> str:
         """Return the picture as a file of its own: on paper, with its text alternative."""
-        head = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+        head = f"<title>{escape(shown(title))}</title><desc>{escape(shown(description))}</desc>"
         sheet = f'<rect width="{width}" height="{height:.0f}" fill="{PAPER}"/>'
         font = 'xmlns="http://www.w3.org/2000/svg" role="img" font-family="system-ui, sans-serif"'
         return self.svg(width, height).replace("<svg", f"<svg {font}", 1).replace(">", f">{head}{sheet}", 1)

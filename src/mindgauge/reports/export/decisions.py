@@ -15,7 +15,6 @@ from mindgauge.annotation.blind import Blind
 from mindgauge.records import RaterKind, Status, encode
 from mindgauge.records.drawn import COLUMNS, DRAWN, IN_SIGHT
 from mindgauge.records.errors import DataError
-from mindgauge.records.files.texts import neutralised
 from mindgauge.records.shell import command_line
 from mindgauge.reports.export.tabular import ExportTable
 from mindgauge.reports.export.worklist import DRAWN_TYPES, REVIEW, subject_of
@@ -60,18 +59,18 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
             f"{store.folder}: nobody has decided or read anything here; `{command_line('view', store.folder)}` lets people do both"
         )
     table = ExportTable(_TYPES, (tuple(_cell(row.get(name)) for name in _TYPES) for row in rows))
-    files.csv_stream(DECISIONS, map(neutralised, table.frames()))
+    files.csv_stream(DECISIONS, table.frames())
     decided = [benchmark for benchmark in benchmarks if standing[benchmark.name]]
     for benchmark in decided:
         name = REVIEW if len(decided) == 1 else f"{benchmark.name.replace('/', '-')}-{REVIEW}"
-        files.csv_stream(name, map(neutralised, _filled_in(store, benchmark, standing[benchmark.name]).frames()))
+        files.csv_stream(name, _filled_in(store, benchmark, standing[benchmark.name]).frames())
     files.text(LINES, "".join(f"{encode(row).decode()}\n" for row in rows))
     lines = [
         (*about, who, round(seconds, 1), seconds >= reading.ENOUGH)
         for about, readers in looks.items()
         for who, seconds in readers.items()
     ]
-    files.csv(READ, neutralised(pl.DataFrame(lines, _READ, orient="row")))
+    files.csv(READ, pl.DataFrame(lines, _READ, orient="row"))
     chosen = sum(row.get("selection") == IN_SIGHT for row in rows)
     return (
         [f"{chosen} of {len(rows)} decisions are on replies that were {IN_SIGHT}: they stand for no others"]

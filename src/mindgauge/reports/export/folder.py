@@ -20,6 +20,7 @@ import msgspec
 
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import checksum, private
+from mindgauge.records.files.texts import neutralised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,14 +100,14 @@ class ExportFolder:
         self._note(name, rows.height)
 
     def csv(self, name: str, rows: pl.DataFrame) -> None:
-        """Write a CSV file: all text quoted, and marked as UTF-8 so that spreadsheets read every script."""
+        """Write a CSV file: all text quoted and `neutralised`, and marked as UTF-8 so that spreadsheets read every script."""
         self.csv_stream(name, [rows])
 
     def csv_stream(self, name: str, frames: Iterable[pl.DataFrame]) -> None:
         """Write a CSV file from frames of the same columns, at least one, of which only one is held at a time."""
         rows = 0
         with self._path(name).open("wb") as file:
-            for number, frame in enumerate(frames):
+            for number, frame in enumerate(map(neutralised, frames)):
                 frame.write_csv(file, include_bom=not number, include_header=not number, quote_style="non_numeric")
                 rows += frame.height
         self._note(name, rows)
@@ -118,6 +119,8 @@ class ExportFolder:
 
     def _path(self, name: str) -> Path:
         path = self._draft / name
+        if ".." in path.parts or not path.is_relative_to(self._draft):
+            raise MindgaugeError(f"{self.out}: {name!r} is no name of a file within it; rename a model or rater")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() or any(record.file == name for record in self.written):
             raise MindgaugeError(f"{self.out}: two tables would both be {name}; rename a model or rater")

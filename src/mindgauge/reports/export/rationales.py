@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records import RaterKind, Status, digest
-from mindgauge.records.files.texts import neutralised
 from mindgauge.records.prompt import transcript
 
 if TYPE_CHECKING:
@@ -106,4 +105,4 @@ def write_forms(
                 judged.ids[place], transcript(sample.messages), reply.text if reply else "", rating.criterion, steps,
                 quotes, rating.rationale, str(rating.value), *[""] * len(ASKED), "",
             ))  # fmt: skip
-        folder.csv(f"form_{person}.csv", neutralised(pl.DataFrame(rows, dict.fromkeys(_FORM, pl.String), orient="row")))
+        folder.csv(f"form_{person}.csv", pl.DataFrame(rows, dict.fromkeys(_FORM, pl.String), orient="row"))

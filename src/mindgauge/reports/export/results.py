@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records.rounding import count, interval, plural, write
-from mindgauge.reports.export.templates import yaml
+from mindgauge.records.text import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,6 @@ import polars as pl
 
 from mindgauge.records import REASONING, RaterKind, encode
 from mindgauge.records.files.mapping import TAG
-from mindgauge.records.files.texts import neutralised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +142,7 @@ class ExportTable(NamedTuple):
 def write_csv(folder: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) -> None:
     """Write the tables of a run as CSV."""
     for name, table in tables(store, benchmarks).items():
-        folder.csv_stream(f"{name}.csv", map(neutralised, table.frames()))
+        folder.csv_stream(f"{name}.csv", table.frames())
 
 
 def write_parquet(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import jinja2
 
 from mindgauge.records import text as markdown
 from mindgauge.records.rounding import count, percent
+from mindgauge.records.text import yaml
 
 _KNOWN = frozenset({
     "apache-2.0", "mit", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
@@ -24,15 +23,6 @@ def licence_id(licence: str) -> str:
     """Return the name by which the Hub knows a licence, or `other`."""
     ident = licence.lower().replace(" ", "-")
     return ident if ident in _KNOWN else "other"
-
-
-_UNPRINTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What JSON lets stand in a text, and YAML refuses or takes for the end of a line."""
-
-
-def yaml(value: object) -> str:
-    """Write a text or a number for YAML: as JSON, with what YAML does not print as escapes."""
-    return _UNPRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def rendered(file: str, /, **content: Any) -> str:

@@ -128,8 +128,8 @@ def write(
         for place, e in enumerate(readable, 1)
         for about in [subject_of(store, benchmark.name, e.subject)]
     )  # fmt: skip
-    files.csv_stream(REVIEW, map(neutralised, ExportTable(columns, rows).frames()))
-    files.csv(CRITERIA, neutralised(_criteria(benchmark)))
+    files.csv_stream(REVIEW, ExportTable(columns, rows).frames())
+    files.csv(CRITERIA, _criteria(benchmark))
     with private.written(review_lists.key_of(store.folder, benchmark.name)) as file:
         key = _key(readable, store, benchmark.name, blind, drawn)
         for number, frame in enumerate(ExportTable({**_KEY, **(DRAWN_TYPES if drawn else {})}, key).frames()):

@@ -17,6 +17,7 @@ from mindgauge.records import ratings as ratings_in
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.files import tables as reader
+from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.files.input_table import RecordTable
 
 if TYPE_CHECKING:
@@ -178,7 +179,8 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
     rows = rated.with_columns(
         run=pl.col("run").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False), row=pl.col("row") - 1
     )
-    return Material(frame([], TEXTS), rows.select(list(RATINGS)), scales, options, tuple(account.lines()))
+    notes = tuple(line for line in account.lines() if HIDDEN not in line)  # which is said of the files themselves
+    return Material(frame([], TEXTS), rows.select(list(RATINGS)), scales, options, notes)
 
 
 def _with_oddities(paths: Sequence[Path], layout: RatingLayout) -> ratings_in.LongRatings:

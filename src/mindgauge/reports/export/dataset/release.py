@@ -10,7 +10,6 @@ import polars as pl
 from mindgauge.analysis.dataset.licences import refusal
 from mindgauge.analysis.dataset.record import ITEMS
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import decimal
 from mindgauge.records.short_names import short_names
 from mindgauge.reports.export.templates import licence_id, rendered
@@ -120,7 +119,7 @@ def write(
     else:
         folder.parquet(ITEMS, public)
         flat = public.with_columns(messages=_as_json(public["messages"]))
-        folder.csv("items.csv", neutralised(flat))
+        folder.csv("items.csv", flat)
     files = [(file.file, file.rows, file.sha256) for file in folder.written]
     content = {
         "record": record, "licence": licence, "licence_id": licence_id(licence), "configs": configs, "figures": counted,
