@@ -20,7 +20,7 @@ from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
 from mindgauge.reports import gate_files, reliability_gate
@@ -106,12 +106,12 @@ def gate(
             key = nights.key(rules, "" if place is None else _identity(place))
             tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
-            with _writing("--series", Path(series), result):
+            with _writing("--series", result):
                 tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
     result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
     for option, path, text in (("--junit", junit, gate_files.junit), ("--markdown", markdown, gate_files.markdown)):
         if path is not None:
-            with _writing(option, Path(path), result):
+            with _writing(option, result):
                 private.write(Path(path), text(result))
     return result
 
@@ -135,17 +135,17 @@ def _refuse_unwritable(**files: str | Path | None) -> None:
 
 
 @contextlib.contextmanager
-def _writing(option: str, path: Path, result: GateDecision | None = None) -> Iterator[None]:
-    """Say in one line what could not be written, and what the gate said all the same.
+def _writing(option: str, result: GateDecision | None = None) -> Iterator[None]:
+    """Say in one line what could not be written, and what the gate said all the same: exit code 1 is that of a build that fails.
 
     Raises:
         UsageError: it could not.
     """
     try:
         yield
-    except OSError as error:
+    except MindgaugeError as error:
         said = f"; {result.headline()}" if result is not None else ""
-        raise UsageError(f"{option} {path}: cannot write there ({error.strerror or error}){said}") from error
+        raise UsageError(f"{option} {error}{said}") from error
 
 
 def gate_init(
@@ -174,9 +174,8 @@ def gate_init(
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
     rules = policy.of_content(drafted, path, text)
     hold(rules, build, build.side, resamples=_FEW)
-    with _writing("--out", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    with _writing("--out"):
+        private.write(path, text)
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
     if not named.exists():
         notes.append(f"{named} is not there yet: mindgauge gate baseline {run} --out {named}")
@@ -208,9 +207,8 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
     }  # fmt: skip
     path = Path(out)
     text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
-    with _writing("--out", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    with _writing("--out"):
+        private.write(path, text)
     note = f'a policy beside it names it by the line: baseline = "{path.name}"'
     notes = [note] if chosen else [note, _ONCE]
     return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)

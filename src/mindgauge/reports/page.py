@@ -15,7 +15,7 @@ from msgspec import structs
 from mindgauge.analysis.score import Scores
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
 from mindgauge.reports import (
@@ -171,14 +171,8 @@ def write(
     for path in contents:
         if path != files.path:
             _refuse_strangers(path)
-    try:
-        page.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path, content in contents.items():
-            private.write(path, content)
-    except OSError as error:
-        raise MindgaugeError(
-            f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from error
+    for path, content in contents.items():
+        private.write(path, content)
     return files
 
 

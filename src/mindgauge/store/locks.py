@@ -85,11 +85,9 @@ def lock(folder: Path) -> int:
     Raises:
         UsageError: another process writes it, it cannot be written, or nothing would keep another from writing it, too.
     """
-    try:
-        private.folder(folder)  # what people said is nobody else's to read
+    private.folder(folder)  # what people said is nobody else's to read
+    with private.writing(folder):
         handle = private.opened(folder / FILE, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
     try:
         _wait(handle, folder)
         check(folder, handle)

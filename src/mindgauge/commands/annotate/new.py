@@ -366,15 +366,16 @@ def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
     path = folder.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    locks.check(path.parent)
-    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        yield draft
-        draft.replace(path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+    with private.writing(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        locks.check(path.parent)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            yield draft
+            draft.replace(path)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
 
 
 def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) -> None:

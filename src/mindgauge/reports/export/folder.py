@@ -59,23 +59,19 @@ class ExportFolder:
         self._draft = self._target.with_name(f".{self._target.name}.{socket.gethostname()}.{os.getpid()}")
 
     def __enter__(self) -> Self:
-        try:
+        with private.writing(self._target):
             remove_abandoned(self._beside())
             self._draft.mkdir(mode=0o700, parents=True)
-        except OSError as error:
-            raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         try:
-            if error is None:
+            with private.writing(self._target):
+                if error is not None:
+                    raise error
                 self._settle()
-        except OSError as problem:
-            raise MindgaugeError(f"{self.out}: {problem.strerror or problem}; nothing was exported") from problem
         finally:
             shutil.rmtree(self._draft, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise MindgaugeError(f"{self.out}: {error.strerror or error}; nothing was exported") from error
 
     def text(self, name: str, content: str) -> None:
         """Write a text file."""
