@@ -473,13 +473,13 @@ def test_what_cannot_be_written_is_wrong_use(
         assert done.returncode == 2
         assert f"--{option} {path}: {why}" in done.stderr
 
-    def full(path: Path, content: str | bytes) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(private, "write", full)
+    monkeypatch.setattr(Path, "replace", full)
     done = mindgauge_command(*command, f"--{option}", str(tmp_path / "x"))
     assert done.returncode == 2
-    assert f"--{option} {tmp_path / 'x'}: cannot write there (No space left on device); Gate " in done.stderr
+    assert f"--{option} {tmp_path / 'x'}: cannot write here: the disk is full; " in done.stderr
 
 
 def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -488,7 +488,7 @@ def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[s
     for verb in ("init", "baseline"):
         done = mindgauge_command("gate", verb, str(runs["same"]), "--out", str(file / "x"))
         assert done.returncode == 2
-        assert f"--out {file / 'x'}: cannot write there" in done.stderr
+        assert f"--out {file / 'x'}: cannot write here" in done.stderr
 
 
 @pytest.mark.parametrize("damage", ["number", "infinite", "twice", "removed"])

@@ -116,7 +116,8 @@ def unwritten(place: Path, error: BaseException) -> MindgaugeError | None:
     if number in _NO_ROOM:
         return MindgaugeError(f"{place}: cannot write here: {_NO_ROOM[number]}, then run the same command again")
     if isinstance(error, OSError) and error.errno is not None:
-        return UsageError(f"{place}: cannot write here ({error.strerror}); choose another place")
+        reason = str(error.strerror).partition(";")[0]
+        return UsageError(f"{place}: cannot write here ({reason}); choose another place")
     return None
 
 
@@ -164,7 +165,7 @@ def written(path: Path, *, anew: bool = True, draft: Path | None = None) -> Iter
         with contextlib.suppress(FileNotFoundError):
             bounds.refuse_other(path.stat(), path)
         if path.absolute().parent == _DEVICES:
-            raise OSError(errno.EINVAL, "it is a device, not a file; name a file", str(path))
+            raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
