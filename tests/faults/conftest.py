@@ -31,7 +31,7 @@ class Disk:
             pytest.skip(f"file systems cannot be mounted here ({done.stderr.strip()})")
 
     def unmount(self) -> None:
-        subprocess.run(["umount", str(self.path)], check=True)
+        subprocess.run(["umount", "--lazy", str(self.path)], check=True)
 
     def change(self, options: str) -> None:
         subprocess.run(["mount", "-o", f"remount,{options}", str(self.path)], check=True)

@@ -88,14 +88,14 @@ def lock(folder: Path) -> int:
     private.folder(folder)  # what people said is nobody else's to read
     with private.writing(folder):
         handle = private.opened(folder / FILE, os.O_RDWR | os.O_CREAT)
-    try:
-        _wait(handle, folder)
-        check(folder, handle)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    except BaseException:
-        os.close(handle)
-        raise
+        try:
+            _wait(handle, folder)
+            check(folder, handle)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except BaseException:
+            os.close(handle)
+            raise
     return handle
 
 

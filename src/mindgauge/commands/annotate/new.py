@@ -373,8 +373,10 @@ def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[
         try:
             yield draft
             draft.replace(path)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(draft, ignore_errors=True)
+            if isinstance(error, MindgaugeError):  # what it names is gone
+                error.args = (str(error).replace(str(draft), str(folder)),)
             raise
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import stat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -139,38 +140,36 @@ def writing(place: Path) -> Iterator[None]:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, so that a kill leaves the old one or the new one; see `written`."""
-    draft = path.with_name(f"{path.name}.new")
-    with writing(path), contextlib.suppress(FileNotFoundError):
-        draft.unlink()  # what a kill left, or a link that waits for us
-    with written(path, draft=draft) as file:
+    """Replace a file of which we are the only writer in one step, so that a kill leaves the old one or the new one; see `written`."""
+    with written(path, alone=True) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
 
 
 @contextlib.contextmanager
-def written(path: Path, *, anew: bool = True, draft: Path | None = None) -> Iterator[IO[bytes]]:
+def written(path: Path, *, anew: bool = True, alone: bool = False) -> Iterator[IO[bytes]]:
     """Give a file to write, readable for its owner only, which takes its place when all of it is there, in a folder that may be new.
 
     Args:
         path: its place.
         anew: whether it may take the place of one that is there; if not, that one stays.
-        draft: where it is written meanwhile; nothing may be there.
+        alone: whether nobody else writes this file meanwhile, so that what stands in the draft's place was left by a kill.
 
     Raises:
         UsageError: nothing can be written there.
         MindgaugeError: there is no room.
     """
-    draft = draft or path.with_name(f".{path.name[:_NAME]}.{secrets.token_hex(8)}")
+    draft = path.with_name(f"{path.name}.new" if alone else f".{path.name[:_NAME]}.{secrets.token_hex(8)}")
     with writing(path):
+        if alone:
+            draft.unlink(missing_ok=True)  # a link that waits for us, too
         with contextlib.suppress(FileNotFoundError):
             bounds.refuse_other(path.stat(), path)
         if path.absolute().parent == _DEVICES:
             raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with made(draft) as file:
+            yield file
         try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
             if anew:
                 draft.replace(path)
             else:
@@ -178,6 +177,40 @@ def written(path: Path, *, anew: bool = True, draft: Path | None = None) -> Iter
                     os.link(draft, path, follow_symlinks=False)
         finally:
             draft.unlink(missing_ok=True)
+
+
+class _File(io.BufferedWriter):
+    """A file that keeps the system's error, which a library that writes into it may replace by one that says nothing."""
+
+    fault: OSError | None = None
+
+    def write(self, content: Any, /) -> int:
+        try:
+            return super().write(content)
+        except OSError as error:
+            self.fault = error
+            raise
+
+
+@contextlib.contextmanager
+def made(path: Path) -> Iterator[IO[bytes]]:
+    """Make a file, its owner's alone, where nothing is, for any library to write into; nothing is left of half a file.
+
+    Raises:
+        OSError: it cannot be written, whatever the library said.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with _File(io.FileIO(handle, "wb")) as file:
+            try:
+                yield file
+            except Exception as error:
+                if file.fault is None:
+                    raise
+                raise file.fault from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def opened(path: Path, flags: int) -> int:

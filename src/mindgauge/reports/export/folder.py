@@ -75,13 +75,13 @@ class ExportFolder:
 
     def text(self, name: str, content: str) -> None:
         """Write a text file."""
-        self._path(name).write_text(content, encoding="utf-8", newline="\n")
-        self._note(name, None)
+        with self.binary(name) as file:
+            file.write(content.encode())
 
     @contextlib.contextmanager
     def binary(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file to be written in any format of its own."""
-        with self._path(name).open("wb") as file:
+        with private.made(self._path(name)) as file:
             yield file
         self._note(name, None)
 
@@ -91,7 +91,8 @@ class ExportFolder:
 
     def parquet(self, name: str, rows: pl.DataFrame) -> None:
         """Write a Parquet file."""
-        rows.write_parquet(self._path(name), compression="zstd", row_group_size=65_536)
+        with private.made(self._path(name)) as file:
+            rows.write_parquet(file, compression="zstd", row_group_size=65_536)
         self._note(name, rows.height)
 
     def csv(self, name: str, rows: pl.DataFrame) -> None:
@@ -101,7 +102,7 @@ class ExportFolder:
     def csv_stream(self, name: str, frames: Iterable[pl.DataFrame]) -> None:
         """Write a CSV file from frames of the same columns, at least one, of which only one is held at a time."""
         rows = 0
-        with self._path(name).open("wb") as file:
+        with private.made(self._path(name)) as file:
             for number, frame in enumerate(frames):
                 frame.write_csv(file, include_bom=not number, include_header=not number, quote_style="non_numeric")
                 rows += frame.height
