@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
+import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ PENDING = "pending"
 """The folder within a run's in which texts wait for the end of a command, where the run keeps none."""
 DAMAGING = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What SQLite raises where a file is damaged, among other reasons."""
+_LEAST = 64 << 10
+"""Bytes; where fewer are free, SQLite's error is that of a full disk, whatever it calls it."""
 _LONGEST = 300
 """Characters of what is said to be wrong."""
 
@@ -75,7 +77,7 @@ def one_line(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if _damaged(error):
             raise damaged(path, error) from error
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        full = "full" in str(error) or shutil.disk_usage(path.parent).free < _LEAST
         advice = "free some space" if full else "see that the folder can be written"
         raise MindgaugeError(
             f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
