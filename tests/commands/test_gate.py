@@ -10,6 +10,7 @@ import re
 import shutil
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -29,7 +30,7 @@ from tests.reports.conftest import plant_rated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
 
 BENCHMARK = "help_or_harm/response"
 COLD = "I do not want to talk about this."

@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import re
+import resource
 import shutil
 import threading
 from pathlib import Path
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 import pytest
 
+import mindgauge
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.export import FORMATS
 from mindgauge.store import Store, reading
 from tests.annotation.rounds_of_work import everybody_works
 from tests.cli.test_help import ROOT, verbs
 from tests.commands import test_data_fetch as mirrored
+from tests.commands.judges.forms import fill
 from tests.commands.test_dataset_labels import RUBRIC
 from tests.conftest import obliging
 from tests.faults.conftest import Disk
@@ -222,6 +225,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             assert done.returncode == 0, (line, done.stderr)
         with Annotation.open(Path(places["people"])) as annotation:
             everybody_works(annotation, lambda *_: "calm")
+        fill(Path(places["forms"]) / "form_1.csv", rationality=4, traceability=5, consistency=3)
         with Store(Path(places["run"])) as store:
             [subject, *_] = [reply.id for reply in store.replies(NAME)]
         reading.note(Path(places["run"]), reading.OpenedReply(NAME, subject, "an", "2026-01-01T00:00:00Z", 9.0))
@@ -271,7 +275,7 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: 
     volume.leave(0)
     done = volume.typed(name, line)  # over what is there
     assert done.returncode in {0, 1, 2, 3} and "Traceback" not in done.stderr
-    if name not in GOES_ON and not done.returncode == 0:
+    if name not in GOES_ON and done.returncode != 0:
         assert volume.files() == whole, done.stderr
     for pages in sorted({0, min(2, needed - 1), needed * 3 // 4}):
         volume.lay(line)
@@ -293,3 +297,96 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: 
         done = volume.typed(name, line)
         assert done.returncode in {0, 3}, done.stderr
         assert volume.files().keys() == whole.keys()
+
+
+@pytest.mark.parametrize(("name", "line"), CASES)
+def test_a_limit_of_files_is_one_line_and_leaves_nothing_half_written(
+    material: dict[str, str], tmp_path: Path, name: str, line: str
+) -> None:
+    """As `ulimit -f` sets it; this needs no disk of its own."""
+    volume = Volume(tmp_path, material | {slot: str(tmp_path / slot) for slot in ("out", "own", "ours")})
+    volume.lay(line)
+    before, (_, most) = volume.files(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+    try:
+        done = volume.typed(name, line)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    assert "ulimit -f" in said(done, name)
+    left = volume.files()
+    assert not drafts(left)
+    assert name in GOES_ON or left == before
+    assert all(left[file] == content for file, content in before.items())
+
+
+FILES = [
+    pytest.param(name, line, match[1], id=f"{name} {match[0]}")
+    for name, lines in WRITERS.items()
+    for line in lines
+    if (match := re.search(r"\{out\}(\.\w+)", line)) is not None
+]
+
+
+@pytest.mark.parametrize(("name", "line", "ending"), FILES)
+def test_what_is_no_place_for_a_file_is_one_line_and_stays(
+    material: dict[str, str], tmp_path: Path, name: str, line: str, ending: str
+) -> None:
+    """Folders, devices, pipes, links to them, files as parents, and names that no disk takes."""
+    for kind in ("folder", "device", "output", "pipe", "parent", "long"):
+        place = tmp_path / kind / "out"
+        path = place.with_suffix(ending)
+        (tmp_path / kind).mkdir()
+        if kind == "folder":
+            path.mkdir()
+            (path / "kept").touch()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        elif kind in {"device", "output"}:
+            path.symlink_to("/dev/full" if kind == "device" else "/dev/stdout")
+        elif kind == "parent":
+            place = place.with_suffix(ending) / "out"
+            path.write_text("mine")
+        else:
+            place = place.with_name("n" * 300)
+        volume = Volume(tmp_path, material | {"out": str(place)})
+        before = sorted((p.name, p.lstat().st_mode) for p in (tmp_path / kind).rglob("*"))
+        done = volume.typed(name, line)
+        assert done.returncode in {1, 2}, (kind, done)
+        assert [done.stderr.splitlines()[-1]] == [
+            text for text in done.stderr.splitlines() if text.startswith("mindgauge: ")
+        ]
+        left = sorted((p.name, p.lstat().st_mode) for p in (tmp_path / kind).rglob("*"))
+        assert name in GOES_ON or left == before, kind
+
+
+def test_a_disk_that_cannot_be_written_is_one_line(material: dict[str, str], tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "disk")
+    disk.path.mkdir()
+    disk.mount("size=8m")
+    try:
+        volume = Volume(disk.path, material | {"out": str(disk.path / "out")})
+        disk.change("ro")
+        for name, lines in WRITERS.items():
+            for line in lines:
+                if "{out}" in line and name not in SLOW:
+                    done = volume.typed(name, line)
+                    assert done.returncode == 2, (name, done)
+                    assert done.stderr.splitlines()[-1].startswith("mindgauge: "), (name, done.stderr)
+                    assert re.search(r"[Rr]ead-only", done.stderr), (name, done.stderr)
+    finally:
+        disk.unmount()
+
+
+def test_all_files_are_written_by_one_writer() -> None:
+    """What writes by itself says nothing of a full disk, or leaves half a file."""
+    writes = re.compile(
+        r"""\.write_(text|bytes|parquet|excel|ipc)\((?!file|buffer)|[.( ]open\([^)]*["'][wax]|os\.fdopen\(|save_file\(|torch\.save\((?!.*file\))"""
+    )
+    source = Path(mindgauge.__file__).parent
+    found = {
+        str(path.relative_to(source)): line.strip()
+        for path in source.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if writes.search(line)
+    }
+    assert {*found} == {"cli/terminal.py", "commands/data/download.py", "models/batch/files.py"}, found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,6 @@ PENDING = "pending"
 """The folder within a run's in which texts wait for the end of a command, where the run keeps none."""
 DAMAGING = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What SQLite raises where a file is damaged, among other reasons."""
-_LEAST = 64 << 10
-"""Bytes; where fewer are free, SQLite's error is that of a full disk, whatever it calls it."""
 _LONGEST = 300
 """Characters of what is said to be wrong."""
 
@@ -77,8 +75,5 @@ def one_line(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if _damaged(error):
             raise damaged(path, error) from error
-        full = "full" in str(error) or shutil.disk_usage(path.parent).free < _LEAST
-        advice = "free some space" if full else "see that the folder can be written"
-        raise MindgaugeError(
-            f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
-        ) from error
+        advice = f"everything finished before is kept: {private.remedy(path, error)}, then run the same command again"
+        raise MindgaugeError(f"{path}: {error}; {advice}") from error

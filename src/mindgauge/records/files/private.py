@@ -46,6 +46,8 @@ _NO_ROOM = {
     errno.EIO: "the disk reports a fault; choose another disk",
 }
 """Why something cannot be written although the request is right, and what to do."""
+_LEAST = 64 << 10
+"""Bytes that are free on a disk that is not full."""
 _NUMBER = regex(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 """How libraries in Rust and in Python write the number of the system's error in their own errors."""
 _DEVICES = Path("/dev")
@@ -120,6 +122,13 @@ def unwritten(place: Path, error: BaseException) -> MindgaugeError | None:
         reason = str(error.strerror).partition(";")[0]
         return UsageError(f"{place}: cannot write here ({reason}); choose another place")
     return None
+
+
+def remedy(database: Path, error: object) -> str:
+    """Return what to do where a database cannot be written; SQLite says of some full disks that they have a fault."""
+    if "full" in str(error) or shutil.disk_usage(database.parent).free < _LEAST:
+        return "free some space"
+    return "see that the folder can be written, and that `ulimit -f` allows it"
 
 
 @contextlib.contextmanager
