@@ -10,7 +10,7 @@ import resource
 import shutil
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -18,6 +18,8 @@ import pytest
 import mindgauge
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.export import FORMATS
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 from mindgauge.store import Store, reading
 from tests.annotation.rounds_of_work import everybody_works
 from tests.cli.test_help import ROOT, verbs
@@ -332,7 +334,7 @@ def test_what_is_no_place_for_a_file_is_one_line_and_stays(
     material: dict[str, str], tmp_path: Path, name: str, line: str, ending: str
 ) -> None:
     """Folders, devices, pipes, links to them, files as parents, and names that no disk takes."""
-    for kind in ("folder", "device", "output", "pipe", "parent", "long"):
+    for kind in ("folder", "device", "pipe", "parent", "long"):
         place = tmp_path / kind / "out"
         path = place.with_suffix(ending)
         (tmp_path / kind).mkdir()
@@ -341,8 +343,8 @@ def test_what_is_no_place_for_a_file_is_one_line_and_stays(
             (path / "kept").touch()
         elif kind == "pipe":
             os.mkfifo(path)
-        elif kind in {"device", "output"}:
-            path.symlink_to("/dev/full" if kind == "device" else "/dev/stdout")
+        elif kind == "device":
+            path.symlink_to("/dev/full")
         elif kind == "parent":
             place = place.with_suffix(ending) / "out"
             path.write_text("mine")
@@ -390,3 +392,43 @@ def test_all_files_are_written_by_one_writer() -> None:
         if writes.search(line)
     }
     assert {*found} == {"cli/terminal.py", "commands/data/download.py", "models/batch/files.py"}, found
+
+
+def test_what_looks_like_a_file_among_devices_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`/dev/stdout` is a way to a file where output goes to one."""
+    monkeypatch.setattr(private, "_DEVICES", tmp_path)
+    (tmp_path / "output").write_text("mine")
+    (tmp_path / "stdout").symlink_to(tmp_path / "output")
+    with pytest.raises(UsageError, match=r"cannot write here \(it is a device, not a file\); choose another place"):
+        private.write(tmp_path / "stdout", "ours")
+    assert (tmp_path / "stdout").is_symlink() and (tmp_path / "output").read_text() == "mine"
+
+
+def test_a_library_that_hides_the_fault_is_seen_through(tmp_path: Path) -> None:
+    """Polars calls some full disks a transport error, and torch a position that it did not expect."""
+
+    def half(file: IO[bytes]) -> None:
+        try:
+            file.write(bytes(1 << 20))
+        except OSError:
+            raise RuntimeError("unexpected pos 704 vs 598") from None
+
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    (tmp_path / "kept").write_text("old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, most[1]))
+    try:
+        with pytest.raises(MindgaugeError, match="ulimit -f") as raised, private.written(tmp_path / "kept") as file:
+            half(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert raised.value.exit_code == 1
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+    with pytest.raises(ValueError, match="its own"), private.written(tmp_path / "kept"):
+        raise ValueError("its own")
+
+
+def test_what_is_read_meanwhile_is_not_said_to_be_unwritable(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(FileNotFoundError), private.written(tmp_path / "out" / "file"):
+        (tmp_path / "gone").read_bytes()
+    assert not [*(tmp_path / "out").iterdir()]

@@ -63,6 +63,20 @@ class GateFile(Tabular, msgspec.Struct, frozen=True):
         return [{"path": str(self.path), "content": self.content, "run": self.run}]
 
 
+@contextlib.contextmanager
+def _wrong_use() -> Iterator[None]:
+    """Keep exit code 1 for a build that fails: a full disk, say, is none.
+
+    Raises:
+        UsageError: in place of any other fault.
+    """
+    try:
+        yield
+    except MindgaugeError as error:
+        raise error if isinstance(error, UsageError) else UsageError(str(error)) from error
+
+
+@_wrong_use()
 def gate(
     run: str | Path,
     *,
@@ -131,12 +145,12 @@ def _refuse_unwritable(**files: str | Path | None) -> None:
         if not path.parent.is_dir():
             raise UsageError(f"--{option} {path}: there is no folder {path.parent}")
         if not os.access(path.parent, os.W_OK):
-            raise UsageError(f"--{option} {path}: cannot write there (no permission)")
+            raise UsageError(f"--{option} {path}: cannot write there (no permission, or a read-only disk)")
 
 
 @contextlib.contextmanager
 def _writing(option: str, result: GateDecision | None = None) -> Iterator[None]:
-    """Say in one line what could not be written, and what the gate said all the same: exit code 1 is that of a build that fails.
+    """Say in one line what could not be written, and what the gate said all the same.
 
     Raises:
         UsageError: it could not.
@@ -148,6 +162,7 @@ def _writing(option: str, result: GateDecision | None = None) -> Iterator[None]:
         raise UsageError(f"{option} {error}{said}") from error
 
 
+@_wrong_use()
 def gate_init(
     run: str | Path, *, out: str | Path = "gate.toml", baseline: str | Path | GateFile | None = None
 ) -> GateFile:
@@ -184,6 +199,7 @@ def gate_init(
     return GateFile(path, content, str(run), notes)
 
 
+@_wrong_use()
 def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None = None) -> GateFile:
     """Write what later builds are compared with: values, hashes, verdicts by message, no text.
 
