@@ -100,26 +100,26 @@ CASES = [
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
+def options(words: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the options of a command with their help; None of a group."""
+    found: Any = ROOT
+    for word in words:
+        found = found.commands[word]
+    if getattr(found, "commands", None) is not None:
+        return None
+    return {option.opts[0]: option.help or "" for option in found.params if option.opts[0].startswith("--")}
+
+
 def test_every_command_either_writes_here_or_is_said_not_to() -> None:
-    commands = {}
-    for name in verbs():
-        found = ROOT
-        for word in name:
-            found = found.commands[word]
-        if getattr(found, "commands", None) is None:
-            commands[" ".join(name)] = [o for o in found.params if o.opts[0].startswith("--")]
+    commands = {" ".join(words): found for words in verbs() if (found := options(words)) is not None}
     assert {*WRITERS} | {*OTHERS} == {*commands} and not {*WRITERS} & {*OTHERS}
-    typed = " ".join(line for lines in WRITERS.values() for line in lines).split()
-    for name, options in commands.items():
-        opts = {option.opts[0]: option.help or "" for option in options}
-        assert name not in WRITERS or "--out" not in opts or all("--out {out}" in line for line in WRITERS[name]), name
-        assert name not in OTHERS or "--out" not in opts or name in {"demo", "data list"}, name
-        writes = [
-            o
-            for o, help_ in opts.items()
-            if re.match(r"Also write|Write .*here|Write the items|A folder in which|The run directory", help_)
-        ]
-        assert {*writes} <= {*typed} or name == "demo", name
+    typed = {word for lines in WRITERS.values() for line in lines for word in line.split()}
+    writes = re.compile(r"Also write|Write .*here|Write the items|A folder in which|The run directory")
+    for name, found in commands.items():
+        if name not in OTHERS:
+            assert "--out" not in found or all("--out {out}" in line for line in WRITERS[name]), name
+        assert name in {"demo", "data list"} or name not in OTHERS or "--out" not in found, name
+        assert {option for option, help_ in found.items() if writes.match(help_)} <= typed, name
 
 
 class Volume(NamedTuple):

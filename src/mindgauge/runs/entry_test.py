@@ -62,8 +62,9 @@ class EntryTest(NamedTuple):
                 for reply in (anchor.records("")[0],)
             }
             with Store.begun(folder) as store:
-                for reply in store.replies(anchored.name) if store is not None else ():
-                    planned[reply.id] = PlannedSubject(store.sample(anchored.name, reply.sample), reply)
+                if store is not None:
+                    for reply in store.replies(anchored.name):
+                        planned[reply.id] = PlannedSubject(store.sample(anchored.name, reply.sample), reply)
             return iter(planned.values())
 
         return plan.judging(anchored, subjects, self.judges, config, of_anchors=True)

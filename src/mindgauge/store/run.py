@@ -93,12 +93,14 @@ class Store:
         self._failed = False
 
     @classmethod
-    def begun(cls, folder: Path) -> contextlib.AbstractContextManager[Self | None]:
+    @contextlib.contextmanager
+    def begun(cls, folder: Path) -> Iterator[Self | None]:
         """Open a run to be read; None where there is none, or where it was stopped before it was laid out."""
-        with contextlib.suppress(EmptyRunError):
-            if (folder / "run.sqlite").is_file():
-                return cls(folder)
-        return contextlib.nullcontext()
+        with contextlib.ExitStack() as stack:
+            store = None
+            with contextlib.suppress(EmptyRunError):
+                store = stack.enter_context(cls(folder)) if (folder / "run.sqlite").is_file() else None
+            yield store
 
     def __enter__(self) -> Self:
         return self

@@ -106,7 +106,8 @@ def unwritten(place: Path, error: BaseException) -> MindgaugeError | None:
     """
     if isinstance(error, MindgaugeError):
         return None
-    number, cause = None, error
+    number: int | None = None
+    cause: BaseException | None = error
     while number not in _NO_ROOM and cause is not None:
         number = cause.errno if isinstance(cause, OSError) else None
         if number is None and (match := _NUMBER.search(str(cause))):
