@@ -96,10 +96,11 @@ class Store:
     @contextlib.contextmanager
     def begun(cls, folder: Path) -> Iterator[Self | None]:
         """Open a run to be read; None where there is none, or where it was stopped before it was laid out."""
-        with contextlib.ExitStack() as stack:
-            store = None
-            with contextlib.suppress(EmptyRunError):
-                store = stack.enter_context(cls(folder)) if (folder / "run.sqlite").is_file() else None
+        store: Self | None = None
+        with contextlib.suppress(EmptyRunError):
+            if (folder / "run.sqlite").is_file():
+                store = cls(folder)
+        with store or contextlib.nullcontext():
             yield store
 
     def __enter__(self) -> Self:

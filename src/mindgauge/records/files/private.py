@@ -189,7 +189,7 @@ def written(path: Path, *, anew: bool = True, alone: bool = False) -> Iterator[I
             draft.unlink(missing_ok=True)
 
 
-class _File(io.BufferedWriter):
+class _WrittenFile(io.BufferedWriter):
     """A file that keeps the system's error, which a library that writes into it may replace by one that says nothing."""
 
     fault: OSError | None = None
@@ -211,7 +211,7 @@ def made(path: Path) -> Iterator[IO[bytes]]:
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        with _File(io.FileIO(handle, "wb")) as file:
+        with _WrittenFile(io.FileIO(handle, "wb")) as file:
             try:
                 yield file
             except Exception as error:
