@@ -295,13 +295,14 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: 
                 file: content for file, content in left.items() if "--write-items" not in line or file != "out.csv"
             }  # whole
             assert left == before, (pages, left.keys() ^ before.keys(), done.stderr)
+    if done.returncode not in {0, 3}:
         (volume.path / "filler").unlink()
-        done = volume.typed(name, line)
-        assert done.returncode in {0, 3}, done.stderr
-        assert volume.files().keys() == whole.keys()
+        done = volume.typed(name, line)  # goes on, or begins anew
+    assert done.returncode in {0, 3}, done.stderr
+    assert volume.files().keys() == whole.keys()
 
 
-@pytest.mark.parametrize(("name", "line"), CASES)
+@pytest.mark.parametrize(("name", "line"), [case for case in CASES if str(case.id).endswith(" 0")])
 def test_a_limit_of_files_is_one_line_and_leaves_nothing_half_written(
     material: dict[str, str], tmp_path: Path, name: str, line: str
 ) -> None:

@@ -161,7 +161,7 @@ def written(path: Path, *, anew: bool = True, alone: bool = False) -> Iterator[I
 
     Args:
         path: its place.
-        anew: whether it may take the place of one that is there; if not, that one stays.
+        anew: whether it may take the place of one that is there; if not, that one stays, and so does a folder that is missing.
         alone: whether nobody else writes this file meanwhile, so that what stands in the draft's place was left by a kill.
 
     Raises:
@@ -176,7 +176,8 @@ def written(path: Path, *, anew: bool = True, alone: bool = False) -> Iterator[I
             bounds.refuse_other(path.stat(), path)
         if path.absolute().parent == _DEVICES:
             raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if anew:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with made(draft) as file:
             yield file
         try:
