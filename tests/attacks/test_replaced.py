@@ -130,7 +130,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
         return usual(path)
 
     monkeypatch.setattr(folders, "stranger_in", sees)
-    with pytest.raises(mindgauge.records.errors.MindgaugeError, match="nothing was exported"):
+    with pytest.raises(mindgauge.records.errors.MindgaugeError, match="cannot write here"):
         export()
     assert (tmp_path / "out" / "notes.txt").read_text() == NOTE
     assert [path.read_text() for path in tmp_path.rglob("a.txt")] == ["ours"], "the earlier export lies beside"
@@ -198,7 +198,7 @@ def test_a_training_goes_over_nobodys_files_and_puts_its_weights_in_place_whole(
 
     with monkeypatch.context() as patch:
         patch.setattr("shutil.copyfileobj", stops)
-        with pytest.raises(mindgauge.records.errors.MindgaugeError, match="No space left"):
+        with pytest.raises(mindgauge.records.errors.MindgaugeError, match="the disk is full"):
             train(table, out=out, baseline=True, dev=0.2)
     assert not [path for path in out.iterdir() if "safetensors" in path.name], "no half of the weights"
     (out / WEIGHTS).symlink_to(victim)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks import Benchmark, registry
+from mindgauge.benchmarks import Benchmark, own_folder, registry
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import private
@@ -281,12 +281,12 @@ def test_a_metric_that_fails_on_a_stored_run_costs_that_metric_alone(
 ) -> None:
     sound = least(tmp_path / "warmth")
     run(sound, tmp_path / "run")
-    private.write_state(registry.NAMED, [str(sound)])
     intact = {score.name for score in mindgauge.score(tmp_path / "run").metrics}
     name = "warmth.py" if whole else "metrics.py"
     code = own_metric(place, body)
     others = "metrics = (share_of('no'), mine)\n" if whole else ""
     (sound / name).write_text(code + others + WHOLE if whole else code, encoding="utf-8")
+    private.write_state(registry.NAMED, {str(sound): own_folder.digest(sound)})
     said = f"warmth: its metric mine {fault.format(name)}"
     scores = mindgauge.score(tmp_path / "run")
     [own] = [score for score in scores.find("mine") if score.criterion == "warm"]
@@ -365,7 +365,7 @@ def test_what_a_metric_prints_is_no_part_of_the_result(tmp_path: Path) -> None:
     body = "print('hello')\n    return 1.0 * table.code"
     folder = least(tmp_path / "warmth", metrics__py=own_metric("item_score", body))
     run(folder, tmp_path / "run")
-    private.write_state(registry.NAMED, [str(folder)])
+    private.write_state(registry.NAMED, {str(folder): own_folder.digest(folder)})
     done = typed("score", tmp_path / "run", "--json")
     assert json.loads(done.stdout)["notes"] == []
     assert "hello" in done.stderr

@@ -10,6 +10,7 @@ import re
 import shutil
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -29,7 +30,7 @@ from tests.reports.conftest import plant_rated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
 
 BENCHMARK = "help_or_harm/response"
 COLD = "I do not want to talk about this."
@@ -468,18 +469,19 @@ def test_what_cannot_be_written_is_wrong_use(
 ) -> None:
     """Exit code 1 is that of a build that fails; the option and the path are named, and the decision if there is one."""
     command = ["gate", str(runs["same"]), "--policy", str(policy(SERIES)), "--baseline", str(runs["base"])]
-    for path, why in ((tmp_path, "a folder"), (tmp_path / "none" / "x", "there is no folder")):
+    (tmp_path / "file").touch()
+    for path, why in ((tmp_path, "folder|directory"), (tmp_path / "file" / "x", "Not a directory")):
         done = mindgauge_command(*command, f"--{option}", str(path))
         assert done.returncode == 2
-        assert f"--{option} {path}: {why}" in done.stderr
+        assert re.search(rf"--{option} {path}: cannot .*({why})", done.stderr, re.IGNORECASE)
 
-    def full(path: Path, content: str | bytes) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(private, "write", full)
+    monkeypatch.setattr(Path, "replace", full)
     done = mindgauge_command(*command, f"--{option}", str(tmp_path / "x"))
     assert done.returncode == 2
-    assert f"--{option} {tmp_path / 'x'}: cannot write there (No space left on device); Gate " in done.stderr
+    assert f"--{option} {tmp_path / 'x'}: cannot write here: the disk is full; " in done.stderr
 
 
 def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -488,7 +490,7 @@ def test_a_policy_or_a_baseline_that_cannot_be_written_is_wrong_use(runs: dict[s
     for verb in ("init", "baseline"):
         done = mindgauge_command("gate", verb, str(runs["same"]), "--out", str(file / "x"))
         assert done.returncode == 2
-        assert f"--out {file / 'x'}: cannot write there" in done.stderr
+        assert f"{file / 'x'}: cannot write here" in done.stderr
 
 
 @pytest.mark.parametrize("damage", ["number", "infinite", "twice", "removed"])

@@ -30,6 +30,9 @@ class Disk:
         if done.returncode:
             pytest.skip(f"file systems cannot be mounted here ({done.stderr.strip()})")
 
+    def unmount(self) -> None:
+        subprocess.run(["umount", "--lazy", str(self.path)], check=True)
+
     def change(self, options: str) -> None:
         subprocess.run(["mount", "-o", f"remount,{options}", str(self.path)], check=True)
 
@@ -42,4 +45,4 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     try:
         yield found
     finally:
-        subprocess.run(["umount", str(found.path)], check=True)
+        found.unmount()

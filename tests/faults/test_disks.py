@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_can_be_read(disk: Disk) ->
             process.kill()
         disk.change("ro")
         said = one_line(finish(arguments, code=2))
-        assert f"{run}: cannot write a run here" in said
+        assert f"{run}: cannot write here" in said
         verb("score", run)
         with Store(run) as store:  # what the killed process left in the log is read, too
             assert store.count_samples(BENCHMARK) == 4

@@ -387,7 +387,7 @@ def test_a_request_that_was_changed_is_written_again(here: Path, content: str) -
     assert asked(here / "reader") == first
     path.unlink()
     path.mkdir()
-    with pytest.raises(UsageError, match=r"\.md: cannot write here \(Is a directory\)"):
+    with pytest.raises(UsageError, match=r"\.md: cannot write here \(it is a folder, not a file\)"):
         rate()
 
 

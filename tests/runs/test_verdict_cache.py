@@ -141,7 +141,7 @@ def test_the_environment_names_the_folder_and_the_command_says_what_was_taken(
 
 def test_a_folder_that_cannot_be_made_is_said_before_anything_is_paid_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", encoding="utf-8")
-    with server() as stub, pytest.raises(MindgaugeError, match="--cache"):
+    with server() as stub, pytest.raises(MindgaugeError, match="verdicts-1: cannot write here"):
         run(tmp_path, "first", stub, cache=str(tmp_path / "file"))
 
 

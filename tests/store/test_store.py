@@ -251,5 +251,5 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot write a run here"):
+    with pytest.raises(UsageError, match="cannot write here"):
         Store(tmp_path / "file" / "run", write=True)

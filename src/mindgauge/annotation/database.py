@@ -23,6 +23,7 @@ from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 from mindgauge.records.redaction import redacted
 
 if TYPE_CHECKING:
@@ -185,11 +186,9 @@ class Database:
 
     def _in_one_line(self, error: Exception) -> DatabaseError:
         cause = _cause(error)
-        advice = (
-            "another program holds it; wait, or close that program"
-            if "locked" in cause
-            else "see that it runs and can be written"
-        )
+        advice = "see that it runs and can be written" if self._file is None else private.remedy(self._file, cause)
+        if "locked" in cause:
+            advice = "another program holds it; wait, or close that program"
         return DatabaseError(f"{self.name}: {cause}; {advice}, then try again")
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line
@@ -64,6 +64,22 @@ class GateFile(Tabular, msgspec.Struct, frozen=True):
         return [{"path": str(self.path), "content": self.content, "run": self.run}]
 
 
+@contextlib.contextmanager
+def _wrong_use(option: str = "", result: GateDecision | None = None) -> Iterator[None]:
+    """Keep exit code 1 for a build that fails: a full disk is none. Say what the gate said, where it could not be written.
+
+    Raises:
+        UsageError: in place of any other fault.
+    """
+    try:
+        yield
+    except MindgaugeError as error:
+        if result is None and isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{option}{error}{f'; {result.headline()}' if result is not None else ''}") from error
+
+
+@_wrong_use()
 def gate(
     run: str | Path,
     *,
@@ -92,7 +108,6 @@ def gate(
             message says why.
         DataError: the run's ratings, the baseline file, or the series cannot be read.
     """
-    _refuse_unwritable(junit=junit, markdown=markdown, series=series)
     rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
     build = read_build(Path(run), resamples=resamples, seed=seed)
     place = _baseline(baseline, rules)
@@ -107,48 +122,17 @@ def gate(
             key = nights.key(rules, "" if place is None else _identity(place))
             tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
-            with _writing("--series", Path(series), result):
+            with _wrong_use("--series ", result):
                 tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
     result = msgspec.structs.replace(result, notes=[*result.notes, *remarks])
     for option, path, text in (("--junit", junit, gate_files.junit), ("--markdown", markdown, gate_files.markdown)):
         if path is not None:
-            with _writing(option, Path(path), result):
+            with _wrong_use(f"{option} ", result):
                 private.write(Path(path), text(result))
     return result
 
 
-def _refuse_unwritable(**files: str | Path | None) -> None:
-    """See before the work that files can be written, each named as its option is.
-
-    Raises:
-        UsageError: the folder of one is not there or closed, or is one itself.
-    """
-    for option, file in files.items():
-        if file is None:
-            continue
-        path = Path(file)
-        if path.is_dir():
-            raise UsageError(f"--{option} {path}: a folder; name a file")
-        if not path.parent.is_dir():
-            raise UsageError(f"--{option} {path}: there is no folder {path.parent}")
-        if not os.access(path.parent, os.W_OK):
-            raise UsageError(f"--{option} {path}: cannot write there (no permission)")
-
-
-@contextlib.contextmanager
-def _writing(option: str, path: Path, result: GateDecision | None = None) -> Iterator[None]:
-    """Say in one line what could not be written, and what the gate said all the same.
-
-    Raises:
-        UsageError: it could not.
-    """
-    try:
-        yield
-    except OSError as error:
-        said = f"; {result.headline()}" if result is not None else ""
-        raise UsageError(f"{option} {path}: cannot write there ({error.strerror or error}){said}") from error
-
-
+@_wrong_use()
 def gate_init(
     run: str | Path, *, out: str | Path = "gate.toml", baseline: str | Path | GateFile | None = None
 ) -> GateFile:
@@ -175,9 +159,7 @@ def gate_init(
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
     rules = policy.of_content(drafted, path, text)
     hold(rules, build, build.side, resamples=_FEW)
-    with _writing("--out", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    private.write(path, text)
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
     if not named.exists():
         notes.append(f"{named} is not there yet: {command_line('gate', 'baseline', run, '--out', named)}")
@@ -186,6 +168,7 @@ def gate_init(
     return GateFile(path, content, str(run), notes)
 
 
+@_wrong_use()
 def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None = None) -> GateFile:
     """Write what later builds are compared with: values, hashes, verdicts by message, no text.
 
@@ -209,9 +192,7 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
     }  # fmt: skip
     path = Path(out)
     text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
-    with _writing("--out", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    private.write(path, text)
     note = f'a policy beside it names it by the line: baseline = "{path.name}"'
     notes = [note] if chosen else [note, _ONCE]
     return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), notes)

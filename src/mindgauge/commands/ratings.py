@@ -83,7 +83,6 @@ def _holds(source: str | Path | Frame, path: Path) -> bool:
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with private.written(path) as file:
         if path.suffix.lower() == ".parquet":
             frame.write_parquet(file, compression="zstd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import msgspec
 from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.command_result import Tabular, noted
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Rubric
@@ -79,7 +80,7 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     try:
         private.folder(path)
         check(path)
-        with nobody_writes(folder) as locked:
+        with nobody_writes(folder) as locked, private.writing(path):
             tables, strange = store.salvage(database, path / "run.sqlite")
             waiting = folder / PENDING / "run.sqlite"
             if waiting.is_file():
@@ -90,11 +91,9 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
                 notes.append(
                     f"{folder}: its file system has no locks; if anything wrote the run meanwhile, salvage it again"
                 )
-    except OSError as error:
-        raise MindgaugeError(
-            f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
-            f"there is room for it in {path}, then delete {path} and run the same command again"
-        ) from error
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
     return Salvaged(str(folder), str(path), tables, notes)
 
 

@@ -114,21 +114,16 @@ class ByHand(Costless):
     def _check(self) -> None:
         """See, before anything is written, whether the folders can be there."""
         for path in self._folders:
-            try:
+            with private.writing(path):
                 private.refuse_link(path)
                 place = next(place for place in (path, *path.parents, Path()) if place.exists())
-            except OSError as error:
-                raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
             if not place.is_dir():
                 raise UsageError(f"{place}: this is a file, and {self.name} needs a folder; name another")
 
     async def __aenter__(self) -> Self:
         self._check()
         for path in self._folders:
-            try:
-                private.folder(path)
-            except OSError as error:
-                raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
+            private.folder(path)
         return self
 
 

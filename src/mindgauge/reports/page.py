@@ -15,7 +15,7 @@ from msgspec import structs
 from mindgauge.analysis.score import Scores
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
 from mindgauge.reports import (
@@ -148,37 +148,36 @@ def write(
         report = _gathered(runs, systems, beside)
         report.language = language
         governance = evaluation_card(runs, systems, report, quote(page.name), card) if card is not None else None
-    files = ReportFiles(
-        page,
-        page.with_suffix(".json"),
-        page.with_suffix(".md"),
-        report.scores,
-        report.withheld,
-        reader_folder.place(page) if reader else None,
-        card=card_files.place(page) if card is not None else None,
-    )
-    translator = of_report.translator(report)
-    contents = {
-        files.path: render.page(report, files.json.name, translator),
-        files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
-    }
-    with speaking(translator):
-        contents[files.markdown] = markdown_summary.summary(report, files.path.name)
-    if translator is not None:
-        files = structs.replace(files, english=translator.english)
-    if governance is not None and files.card is not None:
-        contents |= card_files.contents(governance, files.card)
-    for path in contents:
-        if path != files.path:
-            _refuse_strangers(path)
-    try:
-        page.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path, content in contents.items():
-            private.write(path, content)
-    except OSError as error:
-        raise MindgaugeError(
-            f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from error
+        files = ReportFiles(
+            page,
+            page.with_suffix(".json"),
+            page.with_suffix(".md"),
+            report.scores,
+            report.withheld,
+            reader_folder.place(page) if reader else None,
+            card=card_files.place(page) if card is not None else None,
+        )
+        translator = of_report.translator(report)
+        contents = {
+            files.path: render.page(report, files.json.name, translator),
+            files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
+        }
+        with speaking(translator):
+            contents[files.markdown] = markdown_summary.summary(report, files.path.name)
+        if translator is not None:
+            files = structs.replace(files, english=translator.english)
+        if governance is not None and files.card is not None:
+            contents |= card_files.contents(governance, files.card)
+        for path in contents:
+            if path != files.path:
+                _refuse_strangers(path)
+        with contextlib.ExitStack() as places:
+            for path, content in contents.items():
+                file = places.enter_context(private.written(path, alone=True))
+                file.write(content.encode(errors="replace"))
+                file.flush()
+            if files.reader is not None:
+                reader_folder.write(files.reader, page, report.title, runs, systems)
     return files
 
 
@@ -217,17 +216,15 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
     return Path(os.path.commonpath([folder.resolve() for folder in folders])) / "report.html"
 
 
-def read(
-    folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: bool = False, beside: Path | None = None
-) -> Report:
-    """Gather everything a report says about some runs, and write the reader beside its page if that is named.
+def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: bool = False) -> Report:
+    """Gather everything a report says about some runs.
 
     Raises:
         UsageError: no run is named, one is named twice, or there is none in a folder.
         DataError: a run's ratings cannot be compared.
     """
     with _opened(folders, {}, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
-        return _gathered(runs, systems, beside)
+        return _gathered(runs, systems, None)
 
 
 @contextlib.contextmanager
@@ -255,7 +252,7 @@ def _opened(
 
 
 def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | None) -> Report:
-    """Gather everything a report says about open runs, and write the reader beside its page if that is named."""
+    """Gather everything a report says about open runs; `beside` is its page where a reader is written beside it."""
     reading = read_first.to_read(runs, systems)
     on_page = {item.anchor for chosen in reading for item in chosen.items}
     weaknesses = weak_categories.weak(runs, systems, on_page)
@@ -313,9 +310,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
             runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
         )
     if beside is not None:
-        folder = reader_folder.place(beside)
-        reader_folder.write(folder, beside, report.title, runs, systems)
-        report.reader = f"{quote(folder.name)}/index.html"
+        report.reader = f"{quote(reader_folder.place(beside).name)}/index.html"
     return report
 
 

@@ -9,7 +9,6 @@ from mindgauge.analysis.stress.effects import ALL
 from mindgauge.analysis.stress.reading import stressed
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.records.english import named, words
-from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, decimal, interval, plural
 from mindgauge.reports.content import Column, ReportTable
@@ -104,10 +103,7 @@ def write(findings: Stress, folder: Path) -> Path:
         MindgaugeError: it cannot be written.
     """
     path = folder / PAGE
-    try:
-        private.write(path, page(findings))
-    except OSError as error:
-        raise MindgaugeError(f"{path}: cannot write the page ({error.strerror})") from error
+    private.write(path, page(findings))
     return path
 
 

@@ -180,16 +180,11 @@ def write(path: Path, items: CutItems) -> None:
         UsageError: the suffix is none of ours, another file is there, or it cannot be written.
     """
     content = written(path.suffix.lower(), items, path)
-    try:
-        if path.exists():
-            if path.read_bytes() == content:
-                return
+    with private.writing(path):
+        if not path.exists():
+            private.write(path, content)
+        elif not path.is_file() or path.read_bytes() != content:
             raise UsageError(f"{path} is there already and holds something else; name another file with --write-items")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with private.written(path) as file:
-            file.write(content)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write it ({error.strerror})") from error
 
 
 def written(suffix: str, items: CutItems, path: Path) -> bytes:

@@ -61,8 +61,8 @@ class EntryTest(NamedTuple):
                 for anchor in self.anchors
                 for reply in (anchor.records("")[0],)
             }
-            if (folder / "run.sqlite").is_file():
-                with Store(folder) as store:
+            with Store.begun(folder) as store:
+                if store is not None:
                     for reply in store.replies(anchored.name):
                         planned[reply.id] = PlannedSubject(store.sample(anchored.name, reply.sample), reply)
             return iter(planned.values())

@@ -11,7 +11,6 @@ refuses as too long has the status `failed`, and an answer that it cuts off is `
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import defaultdict
 from itertools import islice
@@ -154,7 +153,7 @@ def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:
 
 def _expected(path: Path, steps: Iterable[Step]) -> Iterator[tuple[CallStep | ClassifierStep, Expected]]:
     counted: set[Hashable] = set()
-    with Store(path) if (path / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+    with Store.begun(path) as store:
         for step in steps:
             if isinstance(step, CallStep):
                 yield step, step.expected(store, counted)
@@ -219,11 +218,9 @@ def clock(calls: int, call_seconds: float, at_once: int) -> float:
 
 def _measured(path: Path) -> Mapping[str, float]:
     """Return the mean seconds of a call, by model, as the run has seen them."""
-    if not (path / "run.sqlite").is_file():
-        return {}
     query = "SELECT model, avg(seconds) FROM calls WHERE status = 'ok' AND seconds > 0 GROUP BY model"
-    with Store(path) as store:
-        return dict(store.select(query).fetchall())
+    with Store.begun(path) as store:
+        return {} if store is None else dict(store.select(query).fetchall())
 
 
 # -- length --------------------------------------------------------------------------------------------------------------

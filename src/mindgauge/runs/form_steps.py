@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -52,7 +51,7 @@ def to_check(folder: Path, benchmark: Benchmark, samples: Sequence[Sample], name
     """Return a reader of what these have written, and will."""
 
     def read() -> Iterator[PlannedSubject]:
-        with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+        with Store.begun(folder) as store:
             yield from single_replies(store, benchmark, samples, names, 1)
 
     return read

@@ -233,9 +233,11 @@ class Inputs(NamedTuple):
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""
         for line in self.notes:
             notice(line)
-        if not self.model or not (folder / "run.sqlite").is_file():
+        if not self.model:
             return
-        with Store(folder) as store:
+        with Store.begun(folder) as store:
+            if store is None:
+                return
             models = sorted(Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall())))
         if models and self.model not in models:
             notice(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import Counter
 from functools import partial
@@ -454,7 +453,7 @@ def replies_to_come(
     """Return a reader of the replies that a run will hold: those that it holds, and one for all others to each sample."""
 
     def read() -> Iterator[PlannedSubject]:
-        with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+        with Store.begun(folder) as store:
             if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
                 yield from dialogues_to_come.replies_to_come(store, benchmark.name, samples, models, runs)
                 return

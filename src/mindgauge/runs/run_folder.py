@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 from pathlib import Path
@@ -225,8 +224,7 @@ def open_run(
         raise UsageError(
             f"{folder} holds a run that keeps {texts}; {verb} --no-text to continue it, or choose another --out"
         )
-    with contextlib.suppress(OSError):  # opening it says what is wrong
-        private.folder(folder)  # what people said is nobody else's to read
+    private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
         faults = list(_changed(store, samples, replies, existing.get("plan", {}), record)) if existing else []

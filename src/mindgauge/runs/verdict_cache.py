@@ -10,6 +10,7 @@ one that somebody forged is not.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from zlib import crc32
 import msgspec
 
 from mindgauge.records import Exchange, Status
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.files import private
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ class VerdictCache:
         """
         self.folder = folder
         self.found = 0
-        try:
-            private.folder(folder / _FORM)
-        except OSError as error:
-            raise UsageError(f"--cache {folder}: cannot write here ({error.strerror})") from error
+        private.folder(folder / _FORM)
 
     @classmethod
     def of(cls, folder: str | None) -> Self | None:
@@ -76,12 +74,10 @@ class VerdictCache:
             return
         content = msgspec.json.encode(exchange)
         place = self._place(key)
-        try:
+        with contextlib.suppress(MindgaugeError):
             private.folder(place.parent)
             with private.written(place) as file:
                 file.write(msgspec.json.encode(_Entry(crc32(content), msgspec.Raw(content))))
-        except (OSError, UsageError):
-            return
 
     def _place(self, key: bytes) -> Path:
         name = key.hex()

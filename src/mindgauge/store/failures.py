@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import sqlite3
 from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
@@ -76,8 +76,5 @@ def one_line(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if _damaged(error):
             raise damaged(path, error) from error
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-        advice = "free some space" if full else "see that the folder can be written"
-        raise MindgaugeError(
-            f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
-        ) from error
+        advice = f"everything finished before is kept: {private.remedy(path, error)}, then run the same command again"
+        raise MindgaugeError(f"{path}: {error}; {advice}") from error

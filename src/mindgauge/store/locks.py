@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 
 if TYPE_CHECKING:
@@ -87,19 +87,17 @@ def lock(folder: Path) -> int:
     Raises:
         UsageError: another process writes it, it cannot be written, or nothing would keep another from writing it, too.
     """
-    try:
-        private.folder(folder)  # what people said is nobody else's to read
+    private.folder(folder)  # what people said is nobody else's to read
+    with private.writing(folder):
         handle = private.opened(folder / FILE, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
-    try:
-        _wait(handle, folder)
-        check(folder, handle)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    except BaseException:
-        os.close(handle)
-        raise
+        try:
+            _wait(handle, folder)
+            check(folder, handle)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except BaseException:
+            os.close(handle)
+            raise
     return handle
 
 
@@ -123,15 +121,18 @@ def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
     path = folder.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    check(path.parent)
-    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        yield draft
-        draft.replace(path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+    with private.writing(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check(path.parent)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            yield draft
+            draft.replace(path)
+        except BaseException as error:
+            shutil.rmtree(draft, ignore_errors=True)
+            if isinstance(error, MindgaugeError):  # what it names is gone
+                error.args = (str(error).replace(str(draft), str(folder)),)
+            raise
 
 
 def check(folder: Path, handle: int | None = None) -> None:

@@ -28,6 +28,10 @@ _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 """How a journal of several databases ends (https://sqlite.org/fileformat2.html, section 3.1)."""
 
 
+class EmptyRunError(UsageError):
+    """A run that was stopped before it was laid out: there is nothing to read yet."""
+
+
 def absent(folder: Path) -> str:
     """Say that there is no run in a folder, and what there is."""
     if not folder.exists():
@@ -148,7 +152,7 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     if not version and not parts:
         if write:
             return True
-        raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
+        raise EmptyRunError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
     expected = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
         doubt = f" (it is laid out as version {SCHEMA_VERSION}, so it may be damaged: then {salvaged(path)})"

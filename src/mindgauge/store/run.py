@@ -17,7 +17,7 @@ from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
-from mindgauge.store.opening import absent, connect
+from mindgauge.store.opening import EmptyRunError, absent, connect
 from mindgauge.store.reasons import grouped
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
@@ -91,6 +91,17 @@ class Store:
         self._replies: list[tuple[Any, ...]] = []
         self._ratings: RatingInterner | None = None
         self._failed = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def begun(cls, folder: Path) -> Iterator[Self | None]:
+        """Open a run to be read; None where there is none, or where it was stopped before it was laid out."""
+        store: Self | None = None
+        with contextlib.suppress(EmptyRunError):
+            if (folder / "run.sqlite").is_file():
+                store = cls(folder)
+        with store or contextlib.nullcontext():
+            yield store
 
     def __enter__(self) -> Self:
         return self

@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
+from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.files import private
 from mindgauge.store.failures import damaged
 from mindgauge.store.rows import tables
@@ -59,7 +60,7 @@ def _check_all(db: sqlite3.Connection, path: Path) -> None:
 
 def seal(path: Path) -> None:
     """Keep the checksum of a database that nobody has open for writing any more, unless others who read it keep its log."""
-    with contextlib.suppress(OSError):  # a full disk, say: then the next who opens it takes longer
+    with contextlib.suppress(OSError, MindgaugeError):  # a full disk, say: then the next who opens it takes longer
         state = _state(path)
         if not any(state[1:]):
             private.write(_beside(path), _sum(path))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from mindgauge.records import Evidence, Exchange, Message, Rating, Reply, Sample, Status, Value, digest, encode
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.files import private
 from mindgauge.records.records import REASONING
 from mindgauge.records.regex import regex
@@ -49,10 +49,7 @@ class TextlessStore(Store):
         waiting = folder / PENDING
         private.refuse_link(waiting)
         existing = waiting.is_dir()
-        try:
-            private.folder(waiting)
-        except OSError as error:
-            raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
+        private.folder(waiting)
         texts = Store(waiting, write=True)
         try:
             super().__init__(folder, write=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -26,12 +25,13 @@ from mindgauge.raters.window import Unit
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
-from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import plural
 from mindgauge.runs import run_folder
 from mindgauge.runs.options import RunConfig, refuse_unknown
 from mindgauge.store import Store, locks, manifest
+from mindgauge.store.failures import one_line
 from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
@@ -370,14 +370,9 @@ def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) 
 
 def _copy(run: Path, folder: Path) -> None:
     """Copy a run as it is now, and the rubrics of classifiers in it, which people may go on to write elsewhere."""
-    try:
-        with Store(run) as store:
-            private.new(folder / "run.sqlite")
-            store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
-        seal(folder / "run.sqlite")
-    except sqlite3.Error as error:
-        raise MindgaugeError(
-            f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
-        ) from error
+    with one_line(folder / "run.sqlite"), Store(run) as store:
+        private.new(folder / "run.sqlite")
+        store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
+    seal(folder / "run.sqlite")
     manifest.write(folder, manifest.read(run))
     private.copy_files(run / "rubrics", folder / "rubrics")

@@ -12,7 +12,8 @@ from mindgauge.commands.data import released
 from mindgauge.commands.data.download import PublicFile, UnreachableError, download, is_whole, session
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
-from mindgauge.records.errors import DataError, EndpointError, UsageError
+from mindgauge.records.errors import DataError, EndpointError, MindgaugeError, UsageError
+from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ async def _fetched(errand: _Errand, pause: float, say: Callable[[str], None]) ->
                 tasks = [group.create_task(bring(file)) for file in errand.family.files]
         except* UnreachableError as errors:
             raise EndpointError(f"{errors.exceptions[0]}: {_ADVICE}") from errors
+        except* MindgaugeError as errors:
+            raise errors.exceptions[0] from errors
     return [task.result() for task in tasks]
 
 
@@ -154,4 +157,6 @@ async def _brought(via: aiohttp.ClientSession, file: PublicFile, errand: _Errand
         raise
     except (DataError, EndpointError) as error:
         return FetchedFile(file.path, "failed", file.size, str(error))
+    except OSError as error:
+        raise private.unwritten(place, error) or error from error
     return FetchedFile(file.path, "fetched", file.size)

@@ -174,7 +174,6 @@ def _write(
     """Write dialogues, people by numbers in the order of the frame, and so dialogues whose ids are personal data."""
     numbers = {cluster: f"person {number}" for number, cluster in enumerate(dict.fromkeys(t.cluster for t in frame if t.cluster), 1)}  # fmt: skip
     idents = {ident: f"dialogue {number}" for number, ident in enumerate(dict.fromkeys(t.id for t in frame), 1)}
-    path.parent.mkdir(parents=True, exist_ok=True)
     with private.written(path) as file:
         for transcript in chosen:
             risk = sampling.stratum(transcript, ("risk",))

@@ -256,11 +256,14 @@ def _meet(
     place = _place(folder, number)
     draft = place.with_name(f".{place.name}")
     shutil.rmtree(draft, ignore_errors=True)
-    private.folder(draft)
     lines = [msgspec.json.encode(transcripts.as_row(fresh.dialogues[key])) for key in drawn]
-    private.write(draft / _DRAWN, b"\n".join(lines) + b"\n")
-    private.write(draft / _MET, msgspec.json.encode(look))
-    draft.rename(place)
+    try:
+        private.folder(draft)
+        private.write(draft / _DRAWN, b"\n".join(lines) + b"\n")
+        private.write(draft / _MET, msgspec.json.encode(look))
+        draft.rename(place)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
     return look
 
 

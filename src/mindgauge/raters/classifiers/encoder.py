@@ -13,6 +13,7 @@ import numpy as np
 from mindgauge.raters.classifiers import form, pretrained
 from mindgauge.raters.classifiers import pretrained as memory
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -236,7 +237,7 @@ class Encoder:
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer."""
-        with pretrained.quiet():
+        with pretrained.quiet(), private.writing(folder):
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from mindgauge.raters.classifiers import form
 from mindgauge.raters.classifiers.calibration import SelectionScore, standing
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import bounds
+from mindgauge.records.files import bounds, private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,12 +223,12 @@ class Tfidf:
 
     def save(self, folder: Path) -> None:
         """Write the weights: safetensors, numbers only."""
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
 
         tensors: dict[str, NDArray[Any]] = {"intercept": self.intercept}
         for name, field, coefficient in zip(FIELDS, self.fields, self.coefficients, strict=True):
             tensors |= {f"{name}.bucket": field.bucket, f"{name}.idf": field.idf, f"{name}.coefficient": coefficient}
-        save_file(tensors, folder / WEIGHTS, {"features": FEATURES})
+        private.write(folder / WEIGHTS, save(tensors, {"features": FEATURES}))
 
     @classmethod
     def load(cls, folder: Path) -> Tfidf:

@@ -17,6 +17,7 @@ from mindgauge.raters.classifiers import encoder as tokens
 from mindgauge.raters.classifiers import pretrained
 from mindgauge.raters.classifiers.calibration import SelectionScore, standing
 from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,9 +209,8 @@ def fit(
             state.best = _copied(encoder)
             state.best_epoch = epoch + 1
         state.history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **reached._asdict()})
-        draft = checkpoint.with_suffix(".new")
-        torch.save(state.state(), draft)
-        draft.replace(checkpoint)
+        with private.written(checkpoint) as file:
+            torch.save(state.state(), file)
     last = _copied(encoder)
     encoder.model.load_state_dict(state.best)
     return TrainingResult(state.history, state.best_epoch, last, state.accumulate)

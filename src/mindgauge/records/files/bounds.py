@@ -129,13 +129,22 @@ def check(path: Path, limit: int = FILE) -> int:
 
 def _size(handle: int, path: Path, limit: int) -> int:
     status = os.fstat(handle)
+    refuse_other(status, path)
+    if status.st_size > limit:
+        raise OSError(errno.EFBIG, excess(status.st_size, "bytes", limit), str(path))
+    return status.st_size
+
+
+def refuse_other(status: os.stat_result, path: Path) -> None:
+    """Refuse what is no file.
+
+    Raises:
+        OSError: it is a folder, a pipe, a device or something else.
+    """
     if not stat.S_ISREG(status.st_mode):
         kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
         kind = kinds.get(stat.S_IFMT(status.st_mode), "something else")
         raise OSError(errno.EINVAL, f"it is {kind}, not a file; name a file", str(path))
-    if status.st_size > limit:
-        raise OSError(errno.EFBIG, excess(status.st_size, "bytes", limit), str(path))
-    return status.st_size
 
 
 def refuse_lines(content: bytes, *, quotes: bool) -> None:

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import stat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 import msgspec
 
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.regex import regex
 
@@ -38,6 +39,21 @@ _OURS = regex(
 """What we write into the folder of a run or a project."""
 LARGEST = 2**20
 """Bytes of a small file that is copied from a folder of somebody else."""
+_NO_ROOM = {
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the quota is used up; free some space",
+    errno.EFBIG: "the file would be larger than is allowed; raise `ulimit -f`, or choose another disk",
+    errno.EIO: "the disk reports a fault; choose another disk",
+}
+"""Why something cannot be written although the request is right, and what to do."""
+_LEAST = 64 << 10
+"""Bytes that are free on a disk that is not full."""
+_NUMBER = regex(r"\(os error (\d+)\)|\[Errno (\d+)\]")
+"""How libraries in Rust and in Python write the number of the system's error in their own errors."""
+_DEVICES = Path("/dev")
+"""Where what looks like a file is a way to one that somebody has open."""
+_NAME = 50
+"""Characters of a name that a draft's begins with: names have 255 bytes at most."""
 
 
 def folder(path: Path) -> None:
@@ -47,18 +63,20 @@ def folder(path: Path) -> None:
     closed to them all the same.
 
     Raises:
-        OSError: it cannot be made.
+        UsageError: it cannot be made.
+        MindgaugeError: there is no room for it.
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    state = path.stat()
-    if state.st_uid != os.geteuid():
-        return
-    inside = list(path.iterdir())
-    own = [file for file in inside if _OURS.fullmatch(file.name) and not file.is_symlink()]
-    for file in own:
-        close(file)
-    if len(own) == len(inside) and not state.st_mode & stat.S_ISVTX:
-        close(path)
+    with writing(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = path.stat()
+        if state.st_uid != os.geteuid():
+            return
+        inside = list(path.iterdir())
+        own = [file for file in inside if _OURS.fullmatch(file.name) and not file.is_symlink()]
+        for file in own:
+            close(file)
+        if len(own) == len(inside) and not state.st_mode & stat.S_ISVTX:
+            close(path)
 
 
 def close(path: Path) -> None:
@@ -73,60 +91,137 @@ def new(path: Path) -> None:
     """Make an empty file that is its owner's alone, where there is none, for a library that would make a public one.
 
     Raises:
-        UsageError: a link stands here.
-        OSError: it cannot be made.
+        UsageError: a link stands here, or it cannot be made.
+        MindgaugeError: there is no room for it.
     """
     refuse_link(path)
-    with contextlib.suppress(FileExistsError):
+    with writing(path), contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
-def write(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, so that a kill leaves the old one or the new one.
+def unwritten(place: Path, error: BaseException) -> MindgaugeError | None:
+    """Return what is said where an error means that nothing can be written at a place; None where it means something else.
 
-    Raises:
-        OSError: it cannot be written; the error names it.
+    Polars, safetensors and torch meet a full disk, too, and raise errors of their own, which quote or follow the system's.
     """
-    draft = path.with_name(f"{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        draft.unlink()  # what a kill left, or a link that waits for us
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
-    except OSError as error:  # a full disk does not say which file it has no room for
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    draft.replace(path)
+    if isinstance(error, MindgaugeError):
+        return None
+    number: int | None = None
+    cause: BaseException | None = error
+    while number not in _NO_ROOM and cause is not None:
+        number = cause.errno if isinstance(cause, OSError) else None
+        if number is None and (match := _NUMBER.search(str(cause))):
+            number = int(match[1] or match[2])
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, OSError) and error.filename is not None:
+        folder, other = (Path(os.fsdecode(name)).absolute() for name in (place.parent, error.filename))
+        if folder not in other.parents and other not in (folder, *folder.parents):
+            return None
+    if number in _NO_ROOM:
+        return MindgaugeError(f"{place}: cannot write here: {_NO_ROOM[number]}, then run the same command again")
+    if isinstance(error, OSError) and error.errno is not None:
+        reason = str(error.strerror).partition(";")[0]
+        return UsageError(f"{place}: cannot write here ({reason}); choose another place")
+    return None
+
+
+def remedy(database: Path, error: object) -> str:
+    """Return what to do where a database cannot be written; SQLite says of some full disks that they have a fault."""
+    if "full" in str(error) or shutil.disk_usage(database.parent).free < _LEAST:
+        return "free some space"
+    return "see that the folder can be written, and that `ulimit -f` allows it"
 
 
 @contextlib.contextmanager
-def written(path: Path, *, anew: bool = True) -> Iterator[IO[bytes]]:
-    """Give a file to write, readable for its owner only, which takes its place in the end.
-
-    Args:
-        path: its place.
-        anew: whether it may take the place of one that is there; if not, that one stays.
+def writing(place: Path) -> Iterator[None]:
+    """Say in one line what cannot be written at a place, and why, whichever library meets it.
 
     Raises:
         UsageError: nothing can be written there.
+        MindgaugeError: there is no room.
     """
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
+        yield
+    except Exception as error:
+        problem = unwritten(place, error)
+        if problem is None:
+            raise
+        raise problem from error
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Replace a file of which we are the only writer in one step, so that a kill leaves the old one or the new one; see `written`."""
+    with written(path, alone=True) as file:
+        file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
+
+
+@contextlib.contextmanager
+def written(path: Path, *, anew: bool = True, alone: bool = False) -> Iterator[IO[bytes]]:
+    """Give a file to write, readable for its owner only, which takes its place when all of it is there, in a folder that may be new.
+
+    Args:
+        path: its place.
+        anew: whether it may take the place of one that is there; if not, that one stays, and so does a folder that is missing.
+        alone: whether nobody else writes this file meanwhile, so that what stands in the draft's place was left by a kill.
+
+    Raises:
+        UsageError: nothing can be written there.
+        MindgaugeError: there is no room.
+    """
+    draft = path.with_name(f"{path.name}.new" if alone else f".{path.name[:_NAME]}.{secrets.token_hex(8)}")
+    with writing(path):
+        if alone:
+            draft.unlink(missing_ok=True)  # a link that waits for us, too
+        with contextlib.suppress(FileNotFoundError):
+            bounds.refuse_other(path.stat(), path)
+        if path.absolute().parent == _DEVICES:
+            raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
         if anew:
-            draft.replace(path)
-        else:
-            with contextlib.suppress(FileExistsError):
-                os.link(draft, path, follow_symlinks=False)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
-    finally:
-        draft.unlink(missing_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with made(draft) as file:
+            yield file
+        try:
+            if anew:
+                draft.replace(path)
+            else:
+                with contextlib.suppress(FileExistsError):
+                    os.link(draft, path, follow_symlinks=False)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+class _WrittenFile(io.BufferedWriter):
+    """A file that keeps the system's error, which a library that writes into it may replace by one that says nothing."""
+
+    fault: OSError | None = None
+
+    def write(self, content: Any, /) -> int:
+        try:
+            return super().write(content)
+        except OSError as error:
+            self.fault = error
+            raise
+
+
+@contextlib.contextmanager
+def made(path: Path) -> Iterator[IO[bytes]]:
+    """Make a file, its owner's alone, where nothing is, for any library to write into; nothing is left of half a file.
+
+    Raises:
+        OSError: it cannot be written, whatever the library said.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with _WrittenFile(io.FileIO(handle, "wb")) as file:
+            try:
+                yield file
+            except Exception as error:
+                if file.fault is None:
+                    raise
+                raise file.fault from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def opened(path: Path, flags: int) -> int:
@@ -297,7 +392,5 @@ def read_state(name: str, kind: type[T]) -> T | None:
 
 def write_state(name: str, content: object) -> None:
     """Replace a file; only its owner can read it."""
-    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: there is no home
-        path = _place() / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write(path, msgspec.json.encode(content))
+    with contextlib.suppress(MindgaugeError, RuntimeError):  # RuntimeError: there is no home
+        write(_place() / name, msgspec.json.encode(content))

@@ -77,6 +77,7 @@ class Address(ExportFolder):
 
     def __enter__(self) -> Self:
         remove_abandoned(Path(tempfile.gettempdir()).glob(f"{_DRAFT}*"))
+        self._target = Path(tempfile.gettempdir())  # where files are made
         self._draft = Path(tempfile.mkdtemp(prefix=_DRAFT, suffix=f".{os.getpid()}"))
         try:
             with _in_words(self.out):
@@ -93,10 +94,9 @@ class Address(ExportFolder):
         try:
             super().__exit__(kind, error, trace)
         except MindgaugeError as problem:
-            place = self._draft.parent
-            raise MindgaugeError(
-                f"{self.out}: {problem.__cause__} in {place}, where files are made; {_AGAIN}"
-            ) from problem
+            if problem is error or error is None:
+                raise
+            raise MindgaugeError(f"{self.out}: {problem}; {_AGAIN}") from problem
 
     def _note(self, name: str, rows: int | None) -> None:
         """Send a file that is finished."""

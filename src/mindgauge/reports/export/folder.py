@@ -60,33 +60,29 @@ class ExportFolder:
         self._draft = self._target.with_name(f".{self._target.name}.{socket.gethostname()}.{os.getpid()}")
 
     def __enter__(self) -> Self:
-        try:
+        with private.writing(self._target):
             remove_abandoned(self._beside())
             self._draft.mkdir(mode=0o700, parents=True)
-        except OSError as error:
-            raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         try:
-            if error is None:
+            with private.writing(self._target):
+                if error is not None:
+                    raise error
                 self._settle()
-        except OSError as problem:
-            raise MindgaugeError(f"{self.out}: {problem.strerror or problem}; nothing was exported") from problem
         finally:
             shutil.rmtree(self._draft, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise MindgaugeError(f"{self.out}: {error.strerror or error}; nothing was exported") from error
 
     def text(self, name: str, content: str) -> None:
         """Write a text file."""
-        self._path(name).write_text(content, encoding="utf-8", newline="\n")
-        self._note(name, None)
+        with self.binary(name) as file:
+            file.write(content.encode())
 
     @contextlib.contextmanager
     def binary(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file to be written in any format of its own."""
-        with self._path(name).open("wb") as file:
+        with private.made(self._path(name)) as file:
             yield file
         self._note(name, None)
 
@@ -96,7 +92,8 @@ class ExportFolder:
 
     def parquet(self, name: str, rows: pl.DataFrame) -> None:
         """Write a Parquet file."""
-        rows.write_parquet(self._path(name), compression="zstd", row_group_size=65_536)
+        with private.made(self._path(name)) as file:
+            rows.write_parquet(file, compression="zstd", row_group_size=65_536)
         self._note(name, rows.height)
 
     def csv(self, name: str, rows: pl.DataFrame) -> None:
@@ -106,7 +103,7 @@ class ExportFolder:
     def csv_stream(self, name: str, frames: Iterable[pl.DataFrame]) -> None:
         """Write a CSV file from frames of the same columns, at least one, of which only one is held at a time."""
         rows = 0
-        with self._path(name).open("wb") as file:
+        with private.made(self._path(name)) as file:
             for number, frame in enumerate(map(neutralised, frames)):
                 frame.write_csv(file, include_bom=not number, include_header=not number, quote_style="non_numeric")
                 rows += frame.height

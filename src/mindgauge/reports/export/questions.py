@@ -71,17 +71,13 @@ def write(path: Path, rows: pl.DataFrame) -> None:
     suffix = suffix_of(path)
     if path.exists():
         raise UsageError(f"{path} is there already, perhaps with replies; name another file with --out")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with private.written(path) as file:
-            if suffix == ".csv":
-                neutralised(rows).write_csv(file, include_bom=True, quote_style="non_numeric")
-            elif suffix == ".jsonl":
-                file.writelines(encode(_nested(row)) + b"\n" for row in rows.iter_rows(named=True))
-            else:
-                rows.write_parquet(file, compression="zstd")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write it ({error.strerror})") from error
+    with private.written(path) as file:
+        if suffix == ".csv":
+            neutralised(rows).write_csv(file, include_bom=True, quote_style="non_numeric")
+        elif suffix == ".jsonl":
+            file.writelines(encode(_nested(row)) + b"\n" for row in rows.iter_rows(named=True))
+        else:
+            rows.write_parquet(file, compression="zstd")
 
 
 def _nested(row: dict[str, Any]) -> dict[str, Any]:

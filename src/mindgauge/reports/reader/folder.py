@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.reports import render
 from mindgauge.reports.reader import index as listing
@@ -81,16 +81,11 @@ def write(folder: Path, page: Path, title: str, runs: Sequence[OpenRun], systems
     refuse_strangers(folder)
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.mkdir(mode=0o700)
-        (draft / "data").mkdir(mode=0o700)
-        for name, content in files(page, title, runs, systems):
-            private.write(draft / name, content)
-        _put(draft, folder)
-    except OSError as error:
-        raise MindgaugeError(
-            f"{folder}: cannot write the reader ({error.strerror}); choose another place with --out"
-        ) from error
+        with private.writing(folder):
+            draft.mkdir(mode=0o700, parents=True)
+            for name, content in files(page, title, runs, systems):
+                private.write(draft / name, content)
+            _put(draft, folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
