@@ -97,7 +97,15 @@ class Store:
 
     def __exit__(self, *stopped: object) -> None:
         self._failed = any(stopped)
+        for error in stopped:
+            if isinstance(error, KeyboardInterrupt):
+                error.args = (self.kept,)
         self.close()
+
+    @property
+    def kept(self) -> str:
+        """What a command that is interrupted says of the run."""
+        return f"everything finished is kept in {self.folder}, run the same command to go on"
 
     def close(self) -> None:
         """Write what is pending and let go of the run."""

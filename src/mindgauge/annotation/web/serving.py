@@ -7,7 +7,6 @@ import errno
 import logging
 import socket
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -18,6 +17,7 @@ from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from starlette.types import ASGIApp
 
@@ -116,7 +116,7 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+    with listener, lines():
         _Server(config, ready).run([listener])
 
 
@@ -126,6 +126,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in good order, which is no fault: uvicorn's own would raise the signal again."""
+        del sig, frame
+        self.force_exit, self.should_exit = self.should_exit, True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
