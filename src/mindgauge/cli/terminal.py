@@ -177,7 +177,7 @@ def _guarded(stream: TextIO) -> TextIO:
         unbuffered = stream.buffer is _file(stream)
         stream = io.TextIOWrapper(
             cast("Any", file) if unbuffered else io.BufferedWriter(file), stream.encoding,
-            line_buffering=stream.line_buffering, write_through=unbuffered or stream is sys.stderr,
+            line_buffering=bool(stream.line_buffering), write_through=unbuffered or stream is sys.stderr,
         )  # fmt: skip
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
