@@ -94,13 +94,13 @@ def guard() -> None:
 def fault(stream: TextIO) -> OSError | None:
     """Return why a standard stream could not be written, other than that nobody reads it any more; None if it could."""
     file = _file(direct(stream))
-    return file.fault if isinstance(file, _File) and not file.left else None
+    return file.fault if isinstance(file, _StandardFile) and not file.left else None
 
 
 def left(seconds: float) -> bool:
     """Wait, unless who reads standard output has left or leaves meanwhile; say whether they have."""
     file = _file(direct(sys.stdout))
-    if not isinstance(file, _File):
+    if not isinstance(file, _StandardFile):
         time.sleep(seconds)
         return False
     waiting = select.poll()
@@ -127,7 +127,7 @@ def one_reader() -> bool:
     return (output.st_dev, output.st_ino) == (error.st_dev, error.st_ino)
 
 
-class _File(io.FileIO):
+class _StandardFile(io.FileIO):
     """The file beneath a standard stream. What cannot be written to it is dropped, and the command goes on to its end."""
 
     fault: OSError | None = None
@@ -173,7 +173,7 @@ def _guarded(stream: TextIO) -> TextIO:
     if isinstance(stream, _Guarded):
         return stream
     if isinstance(_file(stream), io.FileIO) and stream.fileno() in {1, 2}:
-        file = _File(stream.fileno(), "wb", closefd=False)
+        file = _StandardFile(stream.fileno(), "wb", closefd=False)
         unbuffered = stream.buffer is _file(stream)
         stream = io.TextIOWrapper(
             cast("Any", file) if unbuffered else io.BufferedWriter(file), stream.encoding,

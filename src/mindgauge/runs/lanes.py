@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.runs.session import Interrupted, Session
+from mindgauge.store.run import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ def _stoppable(session: Session) -> Iterator[None]:
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, before)
-        loop.call_soon_threadsafe(session.halt, Interrupted(f"stopped; {session.store.kept}"))
+        loop.call_soon_threadsafe(session.halt, Interrupted(f"stopped; {KEPT}"))
 
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, stop)
