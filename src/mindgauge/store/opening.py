@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
@@ -101,7 +102,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             raise damaged(path, f"{journal.name} names another file")
         _check_log(path, write=write)
         if write:
-            private.new(path)
+            private.refuse_link(path)
+            if not path.exists():  # in one step, so that an interrupt leaves no file without its tables
+                private.write(path, _empty())
             # A notebook's engine works in a thread of its own.
             db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
         else:
@@ -136,6 +139,13 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         return db
 
 
+def _empty() -> bytes:
+    """Return a database of this version without rows."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(f"{SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};")
+        return db.serialize()
+
+
 def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     """Refuse a database that another version laid out, or anybody else; say whether it is still empty."""
     if hasattr(db, "setconfig"):  # from Python 3.12 on
@@ -148,7 +158,7 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     if not version and not parts:
         if write:
             return True
-        raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
+        raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); remove it and repeat the command that began it")
     expected = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
         doubt = f" (it is laid out as version {SCHEMA_VERSION}, so it may be damaged: then {salvaged(path)})"

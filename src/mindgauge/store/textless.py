@@ -56,7 +56,7 @@ class TextlessStore(Store):
         texts = Store(waiting, write=True)
         try:
             super().__init__(folder, write=True)
-        except MindgaugeError:
+        except BaseException:
             texts.close()
             if not existing:
                 private.remove(waiting)
