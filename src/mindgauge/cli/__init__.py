@@ -1,12 +1,13 @@
 """The command line: one command, one file. It parses, calls the command's function, and renders what comes back."""
 
+import os
 import sys
 
 try:
     from mindgauge.cli import interrupts
 except KeyboardInterrupt:
-    print("mindgauge: stopped; run the same command to begin again", file=sys.stderr)
-    sys.exit(130)
+    print("mindgauge: stopped; run the same command to begin again", file=sys.stderr, flush=True)
+    os._exit(130)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

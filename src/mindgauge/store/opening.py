@@ -158,7 +158,9 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     if not version and not parts:
         if write:
             return True
-        raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); remove it and repeat the command that began it")
+        raise UsageError(
+            f"{path.parent}: no run here yet ({path.name} is empty); remove it and repeat the command that began it"
+        )
     expected = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
         doubt = f" (it is laid out as version {SCHEMA_VERSION}, so it may be damaged: then {salvaged(path)})"
