@@ -31,7 +31,7 @@ POLICY = '[needs]\njudge = "any"\n[[must]]\nrule = "share_at_most_2.high <= 0.01
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run, ratings, logs and a policy that the run breaks."""
     made = tmp_path_factory.mktemp("pipes")
-    plant_rated(made / "run", conversations=4)
+    plant_rated(made / "run", conversations=15)
     (made / "policy.toml").write_text(POLICY, encoding="utf-8")
     rows = [f"s{item},c,{rater},{(item + len(rater)) % 3}" for item in range(20) for rater in ("ann", "bo")]
     (made / "r.csv").write_text("\n".join(["subject,criterion,rater,value", *rows]), encoding="utf-8")
@@ -101,10 +101,11 @@ def piped(number: int, lines: int) -> Iterator[None]:
 @pytest.mark.parametrize("words", [*REAL, *EVERY], ids=" ".join)
 def test_a_closed_pipe_changes_no_exit_code(words: list[str], folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(folder)
-    files, codes = [], []
+    files: list[bool] = []
+    codes: list[object] = []
     for number, lines in ((0, 0), (1, 0), (1, 1), *([(2, 0)] if "none" in words else [])):
         out = tmp_path / f"{number}{lines}"
-        arguments = [str(out) if word == "OUT" else word for word in words]
+        arguments = [word.replace("OUT", str(out)) for word in words]
         if not number:
             codes.append(mindgauge(*arguments).returncode)
         else:

@@ -118,9 +118,9 @@ def test_a_second_interrupt_ends_at_once_and_leaves_no_process() -> None:
 import signal, subprocess, sys, time
 from mindgauge.cli import main, program
 def code():
-    child = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    print(child.pid, flush=True)
+    child = subprocess.Popen(["sleep", "60"], start_new_session=True, stdout=-3)
     try:
+        print(child.pid, flush=True)
         time.sleep(60)
     finally:
         print("ending", flush=True)

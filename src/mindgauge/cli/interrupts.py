@@ -67,6 +67,7 @@ def run(program: str) -> Never:
         pass
     if _Command.signal:
         _handle(dict.fromkeys(before, signal.SIG_IGN))
+        _end_children()
         by = " by SIGTERM" if _Command.signal == signal.SIGTERM else ""
         kept = " ".join(" ".join(_Command.interrupt.args).split()) or "run the same command to begin again"
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
@@ -106,14 +107,18 @@ def _stop(number: int, _: object) -> None:
     raise _Command.interrupt
 
 
-def _end(number: int) -> Never:
-    """End this process, and those that it started."""
+def _end_children() -> None:
     with contextlib.suppress(OSError):  # where the system does not say which they are
         for thread in os.listdir(_THREADS):  # noqa: PTH208 - starts sooner than pathlib
             with open(f"{_THREADS}/{thread}/children", encoding="ascii") as file:  # noqa: PTH123 - as above
                 children = [int(child) for child in file.read().split()]
             for child in children:
                 (os.killpg if os.getpgid(child) == child else os.kill)(child, signal.SIGKILL)
+
+
+def _end(number: int) -> Never:
+    """End this process, and those that it started."""
+    _end_children()
     if _Command.code is None:
         with contextlib.suppress(OSError):
             os.write(_STDERR, _AT_ONCE)

@@ -103,7 +103,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         _check_log(path, write=write)
         if write:
             private.refuse_link(path)
-            if not path.exists():  # in one step, so that an interrupt leaves no file without its tables
+            if (
+                not path.exists() or not path.stat().st_size
+            ):  # in one step: an interrupt leaves no file without its tables
                 private.write(path, _empty())
             # A notebook's engine works in a thread of its own.
             db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
@@ -119,10 +121,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             db = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Connection)
         db.path = path
         try:
-            empty = _check(db, path, write=write)
+            _check(db, path)
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
-            if not empty:
-                check(db, path)
+            check(db, path)
             if write:
                 db.execute("PRAGMA journal_mode = WAL")
                 # A killed process loses nothing that was committed; only a power cut may lose the last moments.
@@ -131,8 +132,6 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
                 db.execute("PRAGMA wal_autocheckpoint = 10000")
                 # A log that begins anew keeps nothing of the old one, so that it ends with its last commit.
                 db.execute("PRAGMA journal_size_limit = 0")
-            if empty:  # in one transaction: one that is killed here leaves it empty
-                db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         except BaseException:
             db.close()
             raise
@@ -146,8 +145,8 @@ def _empty() -> bytes:
         return db.serialize()
 
 
-def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
-    """Refuse a database that another version laid out, or anybody else; say whether it is still empty."""
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that another version laid out, or anybody else, or that has no tables yet."""
     if hasattr(db, "setconfig"):  # from Python 3.12 on
         db.setconfig(_DEFENSIVE, True)
     db.execute("PRAGMA trusted_schema = OFF")
@@ -156,8 +155,6 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     parts = {SchemaObject(*row)._replace(root=0) for row in db.execute(PARTS)}
     db.set_authorizer(None)
     if not version and not parts:
-        if write:
-            return True
         raise UsageError(
             f"{path.parent}: no run here yet ({path.name} is empty); remove it and repeat the command that began it"
         )
@@ -174,7 +171,6 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
         name = f"{odd.kind} {str(odd.name)[:60]!r}"
         fault = f"its {name} is not what Mindgauge made" if odd in parts else f"its {name} is missing"
         raise damaged(path, f"{fault}, nothing was read")
-    return False
 
 
 def _may(action: int, first: str | None, *_: str | None) -> int:
