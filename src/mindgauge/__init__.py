@@ -6,9 +6,7 @@ They are loaded when first used, so that `import mindgauge` costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # what `typing` would say: it takes longer to load than this file
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics import metric
     from mindgauge.commands.annotate.export import annotate_export
@@ -164,6 +162,8 @@ _WHERE = {
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
+    import importlib
+
     module, _, function = _WHERE[name].partition(":")
     return getattr(importlib.import_module(module), function or name)
 

@@ -1,224 +1,31 @@
 """The command line: one command, one file. It parses, calls the command's function, and renders what comes back."""
 
-from __future__ import annotations
-
-import gc
-import re
+import os
 import sys
-import warnings
-from collections import UserDict
-from contextlib import suppress
-from importlib import import_module
-from typing import Any, NamedTuple
 
-import typer
-from typer.core import TyperGroup
+try:
+    from mindgauge.cli import interrupts
+except KeyboardInterrupt:
+    print("mindgauge: stopped; run the same command to begin again", file=sys.stderr, flush=True)
+    os._exit(130)
 
-from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError
-from mindgauge.records.redaction import redacted
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-_SHOW_WARNING = warnings.showwarning
+    from mindgauge.cli.program import COMMANDS, FIRST, app
 
-
-class CommandEntry(NamedTuple):
-    """A command: the module here that holds a function of the module's name, or an `app` of several commands; what it is for."""
-
-    module: str
-    purpose: str
+__all__ = ["COMMANDS", "FIRST", "app", "main"]
 
 
-COMMANDS = {
-    "To begin": {
-        "demo": CommandEntry("demo", "A small model, a judge and a report, here and now; no key."),
-        "list": CommandEntry("list_", "The benchmarks, a line each; with a name, its card."),
-    },
-    "Measure": {
-        "run": CommandEntry("run", "Run benchmarks on models; run it again to go on."),
-        "rate": CommandEntry("rate", "Rate replies or conversations that exist already."),
-        "load": CommandEntry("load", "Make a run of what a paper's authors released."),
-        "new": CommandEntry("new", "Write a benchmark of your own, ready to run."),
-        "train": CommandEntry("train", "Train a classifier on labelled dialogues."),
-        "clients": CommandEntry("clients", "The models that play persons: is one fit for it?"),
-    },
-    "Read": {
-        "status": CommandEntry("status", "How far runs have come, also while they are written."),
-        "score": CommandEntry("score", "What runs say, in numbers."),
-        "report": CommandEntry("report", "Runs as a page that needs no network."),
-        "view": CommandEntry("view", "Read every reply on this machine, and answer."),
-        "compare": CommandEntry("compare", "Which system is better, by how much, on what."),
-        "profile": CommandEntry("profile", "Models over the dimensions of a suite."),
-    },
-    "Trust": {
-        "reliability": CommandEntry("reliability", "When a judge can be trusted; how far people agree."),
-        "judges": CommandEntry("judges", "Judges side by side, under stress, as a panel."),
-        "annotate": CommandEntry("annotate", "People rate, too: blind rounds in the browser."),
-        "ratings": CommandEntry("ratings", "How ratings of any shape are read."),
-        "audit": CommandEntry("audit", "What is wrong with data, and what it does to results."),
-        "reproduce": CommandEntry("reproduce", "A paper's tables, recomputed from its files."),
-    },
-    "Release": {
-        "gate": CommandEntry("gate", "Whether a build may be released, by your rules."),
-        "watch": CommandEntry("watch", "Look at what is new in logs; raise an alarm."),
-        "logs": CommandEntry("logs", "What is in logs, and a sample without personal data."),
-        "export": CommandEntry("export", "A run in another tool's format."),
-        "dataset": CommandEntry("dataset", "A data set of your own: build it, label it, release it."),
-        "data": CommandEntry("data", "The authors' files: which there are, how to get them."),
-        "salvage": CommandEntry("salvage", "What can be read of a damaged run."),
-    },
-}
-"""Heading → the commands below it."""
-FIRST = {
-    "mindgauge demo": "a report at once, without a key",
-    "mindgauge list": "the benchmarks, a line each",
-    "mindgauge run NAME --model MODEL --dry-run": "its calls and cost; then run it",
-    "mindgauge report RUN": "the run as a page",
-    "mindgauge reliability RATINGS": "how far a judge can be trusted",
-}
-"""Five commands to begin with."""
+def __getattr__(name: str) -> "Any":
+    if name not in __all__:
+        raise AttributeError(f"module 'mindgauge.cli' has no attribute {name!r}")
+    from mindgauge.cli import program
 
-
-_NEW_OBJECTS = 250_000
-"""How many new objects there are before the garbage collector looks; with its default, a tenth of a short command is its time."""
-_HELP = "NoArgsIsHelpError"
-"""What a group of commands raises where none of them is named: its message is its help."""
-
-
-class _Commands(UserDict[str, Any]):
-    """Commands by name, each imported when somebody asks for it."""
-
-    def __getitem__(self, name: str) -> Any:
-        command = super().__getitem__(name)
-        if isinstance(command, CommandEntry):
-            module = import_module(f"mindgauge.cli.{command.module}")
-            group = getattr(module, "app", None)
-            if group is None:
-                from mindgauge.cli.options import Command
-
-                group = typer.Typer(add_completion=False, rich_markup_mode=None)
-                group.command(name, cls=Command)(getattr(module, command.module))
-            self.data[name] = command = typer.main.get_command(group)
-        return command
-
-
-class _Mindgauge(TyperGroup):
-    """The command `mindgauge`."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = _Commands({name: entry for part in COMMANDS.values() for name, entry in part.items()})
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a line for each command below its heading, without importing any."""
-        del ctx
-        for heading, part in COMMANDS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, entry.purpose) for name, entry in part.items()])
-
-
-app = typer.Typer(
-    name="mindgauge",
-    cls=_Mindgauge,
-    help=(
-        "Measures how safely and how well language models talk with people in distress,\nand how far each number can be trusted."
-    ),
-    invoke_without_command=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from mindgauge.store.manifest import software
-
-        print(software())
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    ctx: typer.Context,
-    *,
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
-) -> None:
-    """Say what to begin with, where no command is named; `--version` has been done."""
-    del version
-    if ctx.invoked_subcommand is None:
-        print(f"{app.info.help}\n\nTo begin with:")
-        wide = max(map(len, FIRST))
-        for command, purpose in FIRST.items():
-            print(f"  {command:<{wide}}  {purpose}")
-        print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
+    return getattr(program, name)
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong is one line and an exit code, not a traceback."""
-    gc.set_threshold(_NEW_OBJECTS)
-    deferred.defer()
-    with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
-        import_module("mindgauge.cli.values").read_as_typed()
-    terminal.guard()
-    warnings.showwarning = _warned
-    try:
-        code = app(standalone_mode=False)
-    except FaultsError as error:
-        sys.exit(_say_all(error))
-    except MindgaugeError as error:
-        sys.exit(_say(str(error), error.exit_code))
-    except typer.TyperException as error:
-        if type(error).__name__ == _HELP:
-            print(error.format_message())
-            sys.exit(error.exit_code)
-        sys.exit(_say(error.format_message(), error.exit_code))
-    except (KeyboardInterrupt, typer.Abort):
-        sys.exit(_say("stopped; everything finished is kept, run the same command to go on", 130))
-    except BrokenPipeError:
-        sys.exit(1)
-    except MemoryError:
-        sys.exit(_say("out of memory; give less at once: smaller files, or parts of them", 1))
-    except ModuleNotFoundError as error:
-        from mindgauge.cli.extras import advice
-
-        sys.exit(_say(advice(error), 2))
-    except (OSError, RuntimeError) as error:
-        sys.exit(_say(_of_system(error), 1))
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _warned(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Print what is left out of a workbook as a note; any other warning as Python does."""
-    if category is HiddenContentWarning:
-        print(redacted(f"Note: {message}"), file=sys.stderr)
-    else:
-        _SHOW_WARNING(message, category, *place, **more)
-
-
-def _of_system(error: OSError | RuntimeError) -> str:
-    """Say what the system could not do.
-
-    Raises:
-        RuntimeError: it is another fault than a path that cannot be resolved, as Python before 3.13 says it.
-    """
-    if isinstance(error, OSError):
-        return f"{error.filename or 'the system'}: {error.strerror or error}"
-    path = re.fullmatch(r"""Symlink loop from ['\"](.*)['\"]""", str(error), re.DOTALL)
-    if path is None:
-        raise error
-    return f"{path[1]}: a link that leads back to itself; name the file or folder that is meant"
-
-
-def _say_all(faults: FaultsError) -> int:
-    """Print faults below each other; a lone one in a line with its heading."""
-    if len(faults.lines) == 1:
-        return _say(str(faults), faults.exit_code)
-    _say(f"{faults.heading}:", faults.exit_code)
-    for line in faults.lines:
-        print(redacted(f"  {' '.join(line.split())}"), file=sys.stderr)
-    return faults.exit_code
-
-
-def _say(message: str, code: int) -> int:
-    print(redacted(f"mindgauge: {' '.join(message.split())}"), file=sys.stderr)
-    return code
+    """Run the command line; whatever goes wrong, an interrupt too, is one line and an exit code, not a traceback."""
+    interrupts.run("mindgauge.cli.program")

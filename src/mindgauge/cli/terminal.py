@@ -8,9 +8,13 @@ Terminals that cannot show a character show an escape, or plainer punctuation. A
 from __future__ import annotations
 
 import codecs
+import errno
+import io
 import os
 import re
+import select
 import sys
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -87,6 +91,23 @@ def guard() -> None:
     sys.stdout, sys.stderr = _guarded(sys.stdout or _nowhere()), _guarded(sys.stderr or _nowhere())
 
 
+def fault(stream: TextIO) -> OSError | None:
+    """Return why a standard stream could not be written, other than that nobody reads it any more; None if it could."""
+    file = _file(direct(stream))
+    return file.fault if isinstance(file, _StandardFile) and not file.left else None
+
+
+def left(seconds: float) -> bool:
+    """Wait, unless who reads standard output has left or leaves meanwhile; say whether they have."""
+    file = _file(direct(sys.stdout))
+    if not isinstance(file, _StandardFile):
+        time.sleep(seconds)
+        return False
+    waiting = select.poll()
+    waiting.register(file, 0)  # which tells of the other end alone
+    return file.left or bool(waiting.poll(seconds * 1000))
+
+
 def _nowhere() -> TextIO:
     """Return a stream in place of one that was closed before we began."""
     return Path(os.devnull).open("w", encoding="utf-8")
@@ -104,6 +125,30 @@ def one_reader() -> bool:
     except (OSError, ValueError, AttributeError):  # a stream without a file, closed, or none at all
         return False
     return (output.st_dev, output.st_ino) == (error.st_dev, error.st_ino)
+
+
+class _StandardFile(io.FileIO):
+    """The file beneath a standard stream. What cannot be written to it is dropped, and the command goes on to its end."""
+
+    fault: OSError | None = None
+
+    @property
+    def left(self) -> bool:
+        """Whether nobody reads it any more."""
+        return self.fault is not None and self.fault.errno in {errno.EPIPE, errno.ECONNRESET}
+
+    def write(self, content: Any) -> int:
+        """Write as much as can be."""
+        try:
+            return len(content) if self.fault is not None else super().write(content)
+        except OSError as error:
+            self.fault = error
+            return len(content)
+
+
+def _file(stream: TextIO) -> Any:
+    buffer = getattr(stream, "buffer", None)
+    return getattr(buffer, "raw", buffer)
 
 
 class _Guarded:
@@ -127,6 +172,13 @@ class _Guarded:
 def _guarded(stream: TextIO) -> TextIO:
     if isinstance(stream, _Guarded):
         return stream
+    if isinstance(_file(stream), io.FileIO) and stream.fileno() in {1, 2}:
+        file = _StandardFile(stream.fileno(), "wb", closefd=False)
+        unbuffered = stream.buffer is _file(stream)
+        stream = io.TextIOWrapper(
+            cast("Any", file) if unbuffered else io.BufferedWriter(file), stream.encoding,
+            line_buffering=bool(stream.line_buffering), write_through=unbuffered or stream is sys.stderr,
+        )  # fmt: skip
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors=_ERRORS)

@@ -1,12 +1,11 @@
 """`mindgauge watch`."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import options, render, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.text import visible
 from mindgauge.runs.options import ONLY_TESTED, RunConfig
@@ -54,9 +53,8 @@ def watch(
             render.as_json(result)
         else:
             _show(result)
-        if every is None:
+        if every is None or terminal.left(every * _MINUTE):
             raise typer.Exit(result.exit_code)
-        time.sleep(every * _MINUTE)
 
 
 def _show(result: "WatchResult") -> None:

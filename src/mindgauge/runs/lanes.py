@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.runs.session import Interrupted, Session
+from mindgauge.store.run import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,17 +25,18 @@ def _stoppable(session: Session) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    loop = asyncio.get_running_loop()
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
 
-    def stop() -> None:
-        loop.remove_signal_handler(signal.SIGINT)
-        session.halt(Interrupted("stopped; everything finished is kept, run the same command to go on"))
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        loop.call_soon_threadsafe(session.halt, Interrupted(f"stopped; {KEPT}"))
 
-    loop.add_signal_handler(signal.SIGINT, stop)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)
 
 
 async def run_per_model(session: Session, steps: Iterable[CallStep]) -> None:

@@ -14,7 +14,7 @@ from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Method, Rubric
@@ -234,7 +234,7 @@ def open_run(
         if existing:
             admit(store, steps, classifiers, config)
         union = manifest.grow(folder, record, config.command, faults)
-    except MindgaugeError:
+    except BaseException:
         store.close()
         raise
     kept = [*_more(store, samples, replies), *union.kept]

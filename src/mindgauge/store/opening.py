@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
@@ -105,7 +106,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             raise damaged(path, f"{journal.name} names another file")
         _check_log(path, write=write)
         if write:
-            private.new(path)
+            private.refuse_link(path)
+            if not path.exists() or not path.stat().st_size:
+                private.write(path, _empty())  # in one step: an interrupt leaves no file without its tables
             # A notebook's engine works in a thread of its own.
             db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
         else:
@@ -120,10 +123,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             db = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Connection)
         db.path = path
         try:
-            empty = _check(db, path, write=write)
+            _check(db, path)
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
-            if not empty:
-                check(db, path)
+            check(db, path)
             if write:
                 db.execute("PRAGMA journal_mode = WAL")
                 # A killed process loses nothing that was committed; only a power cut may lose the last moments.
@@ -132,16 +134,21 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
                 db.execute("PRAGMA wal_autocheckpoint = 10000")
                 # A log that begins anew keeps nothing of the old one, so that it ends with its last commit.
                 db.execute("PRAGMA journal_size_limit = 0")
-            if empty:  # in one transaction: one that is killed here leaves it empty
-                db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         except BaseException:
             db.close()
             raise
         return db
 
 
-def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
-    """Refuse a database that another version laid out, or anybody else; say whether it is still empty."""
+def _empty() -> bytes:
+    """Return a database of this version without rows."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(f"{SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};")
+        return db.serialize()
+
+
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that another version laid out, or anybody else, or that has no tables yet."""
     if hasattr(db, "setconfig"):  # from Python 3.12 on
         db.setconfig(_DEFENSIVE, True)
     db.execute("PRAGMA trusted_schema = OFF")
@@ -150,8 +157,6 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     parts = {SchemaObject(*row)._replace(root=0) for row in db.execute(PARTS)}
     db.set_authorizer(None)
     if not version and not parts:
-        if write:
-            return True
         raise EmptyRunError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
     expected = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
@@ -166,7 +171,6 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
         name = f"{odd.kind} {str(odd.name)[:60]!r}"
         fault = f"its {name} is not what Mindgauge made" if odd in parts else f"its {name} is missing"
         raise damaged(path, f"{fault}, nothing was read")
-    return False
 
 
 def _may(action: int, first: str | None, *_: str | None) -> int:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
 """SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,
 also where a later command asked again."""
+KEPT = "everything finished is kept, run the same command to go on"
+"""What a command that is interrupted says of its run."""
 _PAGE = 50
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """
@@ -108,6 +110,9 @@ class Store:
 
     def __exit__(self, *stopped: object) -> None:
         self._failed = any(stopped)
+        for error in stopped:
+            if isinstance(error, KeyboardInterrupt):
+                error.args = (KEPT,)
         self.close()
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ class TextlessStore(Store):
         texts = Store(waiting, write=True)
         try:
             super().__init__(folder, write=True)
-        except MindgaugeError:
+        except BaseException:
             texts.close()
             if not existing:
                 private.remove(waiting)
@@ -63,13 +63,13 @@ class TextlessStore(Store):
 
     def __exit__(self, *stopped: object) -> None:
         """Remove the texts, unless the command was stopped: then say that they are there, and how to go on or let them go."""
-        self._failed = self._texts._failed = any(stopped)  # noqa: SLF001 - one class
-        self.close()
+        self._texts._failed = any(stopped)  # noqa: SLF001 - one class
+        super().__exit__(*stopped)
         error = next((value for value in stopped if isinstance(value, BaseException)), None)
         if error is None:
             with one_line(self.folder / PENDING):
                 private.remove(self.folder / PENDING)
-        elif isinstance(error, MindgaugeError):
+        elif isinstance(error, MindgaugeError | KeyboardInterrupt):
             error.args = (f"{error}; texts wait in {self.folder / PENDING}, remove that folder to give them up",)
 
     def close(self) -> None:

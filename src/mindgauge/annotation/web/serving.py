@@ -7,7 +7,6 @@ import errno
 import logging
 import socket
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -19,6 +18,7 @@ from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from starlette.types import ASGIApp
 
@@ -117,7 +117,7 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with listener, contextlib.ExitStack() as held, lines(), suppress(KeyboardInterrupt):  # uvicorn's, after a good end
+    with listener, contextlib.ExitStack() as held, lines():
         _Server(config, ready).run([listener, *(held.enter_context(other) for other in _others(listener))])
 
 
@@ -144,6 +144,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in good order, which is no fault: uvicorn's own would raise the signal again."""
+        del sig, frame
+        self.force_exit, self.should_exit = self.should_exit, True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
