@@ -204,6 +204,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "subjects",
         "unit",
         "better",
+        "fault",
     }
     assert ran["judges"] == [stub.judge, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28
