@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.values import scale
-from mindgauge.analysis.audit.view import SHARED, by_raters
+from mindgauge.analysis.audit.view import ALIKE, SHARED, by_raters
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.audit.view import RaterPair, View
 
-ALIKE = 0.98
-"""Two raters who agree this often gave the same verdicts, if people agree less."""
 STRAIGHT = 3
 """Criteria of which a vector of equal values must consist at least."""
 TOP, TOP_MOST = 0.5, 0.8
@@ -38,7 +36,7 @@ def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
     human = {rater for rater, kind in kinds.items() if kind in {"person", "gold"}}
     models = {rater for rater, kind in kinds.items() if kind == "model"}
-    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    everyone = [pair for pair in view.pairs if pair.varied]
     for pair in everyone:
         inside = {pair.first, pair.second}
         if not (inside & human and inside & models) or pair.equal < ALIKE * pair.n:
@@ -83,14 +81,17 @@ def _decided(view: View, people: set[str], vote: str, criterion: str) -> int:
 def identical_raters(view: View) -> Iterator[CheckResult]:
     """Two raters of one kind with the same verdicts throughout."""
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
-    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    everyone = [pair for pair in view.pairs if pair.varied]
     right = {
         (pair.criterion, rater) for pair in everyone if pair.equal == pair.n and "gold" in {kinds.get(r) for r in pair[:2]}
         for rater in pair[:2]
     }  # fmt: skip
+    closest: dict[str, float] = {}
     for pair in everyone:
-        rest = [p.equal / p.n for p in everyone if p.criterion == pair.criterion and p.equal < p.n]
-        same = pair.equal == pair.n and _at_least(pair) > max(rest, default=0.0)
+        if pair.equal < pair.n:
+            closest[pair.criterion] = max(closest.get(pair.criterion, 0.0), pair.equal / pair.n)
+    for pair in everyone:
+        same = pair.equal == pair.n and _at_least(pair) > closest.get(pair.criterion, 0.0)
         mixed = {kinds.get(pair.first), kinds.get(pair.second)} == {"person", "model"}  # a model's vote, told elsewhere
         if same and not mixed and (pair.criterion, pair.first) not in right:  # who is always right may be alike
             text = f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})"
