@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability.card import BesideClinician, Bound, WorstReplies
 from mindgauge.analysis.reliability.coefficients import of_blocks, within
-from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.pairs import beside_others, pair
 from mindgauge.stats.left_out import LEVEL, exchanged, left_out
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) 
         scale: of the values.
     """
     main, values, biases = within(scale), [], []
-    for rater in raters:
-        own, others = (rated.filter(condition) for condition in (pl.col("rater") == rater, pl.col("rater").is_in([name for name in raters if name != rater])))  # fmt: skip
+    for _, own, others in beside_others(rated, raters):
         pairs = pair(others, own, scale)
         if not pairs.subjects:
             continue

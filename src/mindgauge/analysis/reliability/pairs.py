@@ -26,7 +26,7 @@ from mindgauge.stats.codes import dense
 from mindgauge.stats.moments import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -222,6 +222,19 @@ def pair_each(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, grou
     people, group = people.filter(inside), group[inside]
     paired = _paired(people, judge, scale, group, drawn.weights(people, group))
     return {int(name): paired.of(place) for place, name in enumerate(paired.present)}
+
+
+def beside_others(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    """Yield each rater with their rows and those of the others among `raters` on the same subjects, in the order of the table."""
+    rows = rated.filter(pl.col("rater").is_in(list(raters)))
+    names, subject = dense(rows["subject"].to_numpy())
+    order = np.argsort(subject, kind="stable")
+    of_subject = np.split(order, np.searchsorted(subject[order], np.arange(1, len(names))))
+    places = dict(rows.select("rater", place=pl.int_range(pl.len())).group_by("rater").agg("place").iter_rows())
+    for rater in raters:
+        own = np.array(places.get(rater, []), dtype=np.intp)
+        there = np.concatenate([own, *(of_subject[i] for i in np.unique(subject[own]))])
+        yield rater, rows[own], rows[np.setdiff1d(there, own)]
 
 
 def numbered(column: pl.Series) -> tuple[list[str], Codes]:

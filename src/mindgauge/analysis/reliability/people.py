@@ -120,7 +120,8 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
     """Put each person beside the mean of the others, on the subjects that they share."""
     raters_of, total = pl.len().over("subject"), pl.col("number").sum().over("subject")
     shared = rated.with_columns(system=0, others=(total - pl.col("number")) / (raters_of - 1)).filter(raters_of > 1)
-    own = [shared.filter(pl.col("rater") == rater) for rater in raters]
+    rows_of = shared.partition_by("rater", as_dict=True, maintain_order=True)
+    own = [rows_of.get((rater,), shared.clear()) for rater in raters]
     continuum = scale._replace(levels=False)
     parts = [pair(rows.with_columns(number="others"), rows, continuum) for rows in own if scale.ordered and len(rows)]
     estimated = iter(estimates.estimate_each(parts, ("bias", "icc_a1")))
