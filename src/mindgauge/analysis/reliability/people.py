@@ -145,6 +145,8 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
 MOMENTS = 6
 MOST_PAIRS = 500
 """With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
+MOST_BESIDE = 32
+"""Where a subject has more raters, which are more than `MOST_PAIRS`, values are counted, and not paired one by one."""
 SHARES = {"same_level", "within_1"}
 GWET = "gwet_ac"
 
@@ -259,31 +261,41 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         rater=pl.col(key).rank("dense").cast(pl.Int64) - 1,
         raters=pl.len().over("subject"),
     )
-    columns = ("number", "rater")
     shared = rated.filter(pl.col("raters") > 1)
     if shared.is_empty():
         return None
-    paired = shared.join(
-        shared.select("subject", *(pl.col(name).alias(f"other_{name}") for name in columns)), on="subject"
-    ).filter(pl.col("rater") != pl.col("other_rater"))
+    is_crowd = int(shared["raters"].max()) > MOST_BESIDE  # type: ignore[arg-type]
     q = len(scale.values) if scale.levels else 0
     entries: list[tuple[Floats, Codes, Codes]] = []
+    if q or not is_crowd:
+        paired = _paired(shared, by="number" if is_crowd else "rater")
     if q:
         entries += _tables(rated, paired, scale, q)
     pairs = 0
     if scale.ordered:
-        moment, pairs = _moments(paired, scale, 2 * q * q + q)
+        start = 2 * q * q + q
+        moment, pairs = _crowd_moments(shared, scale, start) if is_crowd else _moments(paired, scale, start)
         entries += moment
     data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
     return Among(summed(data, row, column, shape), scale, pairs, shared["subject"].n_unique())
 
 
+def _paired(shared: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Put each rater of a subject beside each other, or each value beside each, `times` as often as it is by two raters."""
+    held = ["subject", "cluster", "stands_for", "raters", "number"]
+    rows = shared.group_by([*held, *({by} - {"number"})], maintain_order=True).agg(times=pl.len())
+    others = rows.select("subject", pl.exclude(held).name.prefix("other_"), other_number="number")
+    same = pl.when(pl.col(by) == pl.col(f"other_{by}")).then("times").otherwise(0)
+    paired = rows.join(others, on="subject")
+    return paired.with_columns(times=pl.col("times") * pl.col("other_times") - same).filter(pl.col("times") > 0)
+
+
 def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int) -> list[tuple[Floats, Codes, Codes]]:
     """Return the entries of coincidences, joint tables and shares."""
     x, y = (np.searchsorted(scale.values, paired[name].to_numpy()) for name in ("number", "other_number"))
     cluster, raters = paired["cluster"].to_numpy(), paired["raters"].to_numpy().astype(float)
-    weight = paired["stands_for"].to_numpy()
+    weight = paired["stands_for"].to_numpy() * paired["times"].to_numpy()
     level = np.searchsorted(scale.values, rated["number"].to_numpy())
     return [
         (weight / (raters - 1), cluster, x * q + y),
@@ -294,6 +306,16 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int
             2 * q * q + level,
         ),
     ]
+
+
+def _crowd_moments(shared: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
+    """Return the entries of the moments of any two raters of a crowd, from the sums of each subject's values."""
+    x = pl.col("number") - scale.low
+    sums = shared.group_by("subject", "cluster", "stands_for", "raters", maintain_order=True).agg(x=x.sum(), xx=(x**2).sum())
+    cluster, weight, raters, x_sum, xx = (sums[name].to_numpy() for name in ("cluster", "stands_for", "raters", "x", "xx"))
+    others = raters.astype(float) - 1
+    terms = (raters * others, others * x_sum, others * x_sum, others * xx, others * xx, x_sum**2 - xx)
+    return [(weight * term / 2, cluster, np.full(len(sums), start + i)) for i, term in enumerate(terms)], 1
 
 
 def _moments(paired: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
