@@ -19,7 +19,7 @@ from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOther
 from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, of_alike, portions, unseen
 from mindgauge.analysis.reliability.divergence import profiles
 from mindgauge.analysis.reliability.latent_truth import latent_truth
-from mindgauge.analysis.reliability.pairs import pair, summed
+from mindgauge.analysis.reliability.pairs import MOST_BESIDE, pair, summed
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
 from mindgauge.stats import agreement, moments
@@ -120,7 +120,8 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
     """Put each person beside the mean of the others, on the subjects that they share."""
     raters_of, total = pl.len().over("subject"), pl.col("number").sum().over("subject")
     shared = rated.with_columns(system=0, others=(total - pl.col("number")) / (raters_of - 1)).filter(raters_of > 1)
-    rows_of = shared.partition_by("rater", as_dict=True, maintain_order=True)
+    columns = [name for name in ("subject", "cluster", "system", "number", "others", "rater", *drawn.COLUMNS) if name in shared.columns]
+    rows_of = shared.select(columns).partition_by("rater", as_dict=True, maintain_order=True)
     own = [rows_of.get((rater,), shared.clear()) for rater in raters]
     continuum = scale._replace(levels=False)
     parts = [pair(rows.with_columns(number="others"), rows, continuum) for rows in own if scale.ordered and len(rows)]
@@ -144,9 +145,7 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
 
 MOMENTS = 6
 MOST_PAIRS = 500
-"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
-MOST_BESIDE = 32
-"""Where a subject has more raters, which are more than `MOST_PAIRS`, values are counted, and not paired one by one."""
+"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other. MOST_BESIDE raters have fewer."""
 SHARES = {"same_level", "within_1"}
 GWET = "gwet_ac"
 
