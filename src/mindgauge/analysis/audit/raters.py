@@ -108,14 +108,14 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
     vectors = _vectors(view)
     if not vectors.height:
         return
-    shares = dict(vectors.group_by("rater").agg(pl.col("flat").mean()).iter_rows())
-    for rater in sorted(shares):
-        own = vectors.filter(pl.col("rater") == rater)
+    ends = {ends_found[1] for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
+    beside = _beside_others(vectors)
+    for (rater,), own in sorted(vectors.partition_by("rater", as_dict=True, maintain_order=True).items()):
         flat = own.filter("flat")
         facts = []
-        if (excess := _above_others(vectors, rater)) is not None:
+        if (excess := _above_others(beside[rater,])) is not None:
             facts.append(excess)
-        top = _top(view, own)
+        top = max(ends) if ends else own["level"].max()
         not_top = flat.filter(pl.col("level") != top) if top is not None else flat
         if own.height >= SHARED and not_top.height >= own.height / 3:
             facts.append(
@@ -124,7 +124,7 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
         if (run := longest_run(own)) is not None:
             facts.append(run)
         if facts:
-            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(shares[rater])}); {'; '.join(facts)}"
+            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(flat.height / own.height)}); {'; '.join(facts)}"
             yield CheckResult(flat.height, text, places(flat))
 
 
@@ -145,16 +145,17 @@ def _vectors(view: View) -> pl.DataFrame:
     )
 
 
-def _top(view: View, own: pl.DataFrame) -> float | None:
-    ends = {ends_found[1] for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
-    return max(ends) if ends else own["level"].max()  # type: ignore[return-value]
-
-
-def _above_others(vectors: pl.DataFrame, rater: str) -> str | None:
-    """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
+def _beside_others(vectors: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Return each rater's share of equal vectors, and the mean share of the others, on the conversations that both rated."""
     shares = vectors.group_by("rater", "unit").agg(pl.col("flat").cast(pl.Float64).mean())
-    others = shares.filter(pl.col("rater") != rater).group_by("unit").agg(other=pl.col("flat").mean())
-    both = shares.filter(pl.col("rater") == rater).join(others, on="unit")
+    others = (pl.col("flat").sum() - pl.col("flat")) / (pl.len() - 1)
+    both = shares.with_columns(other=pl.when(pl.len() > 1).then(others).over("unit"))
+    return both.partition_by("rater", as_dict=True)
+
+
+def _above_others(both: pl.DataFrame) -> str | None:
+    """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
+    both = both.drop_nulls("other")
     if both.height < SHARED:
         return None
     own_share, other_share = float(both["flat"].mean()), float(both["other"].mean())  # type: ignore[arg-type]

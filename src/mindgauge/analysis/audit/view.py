@@ -192,6 +192,7 @@ class View:
 
     `texts` has two more columns: `plain`, the text with its blanks evened out, and `place`, its position.
     `ratings` are those that say of whom, on what and by whom; `number` is the value as a number, null where it is none.
+    `ends` has the scale of each criterion that was asked for (`values.scale`).
     """
 
     def __init__(self, material: Material) -> None:
@@ -202,6 +203,7 @@ class View:
         placed = material.ratings.drop_nulls(["subject", "criterion", "rater"])
         self.ratings = placed.with_columns(number=_number())
         self.scales = material.scales
+        self.ends: dict[str, tuple[float, float] | None] = {}
         self.options = material.options
 
     @functools.cached_property
