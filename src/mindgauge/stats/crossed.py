@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cho_solve
 
 from mindgauge.stats.codes import dense
 
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
-MOST_DENSE = 5000
-"""The most levels, of all factors that have no diagonal block, that are solved at once."""
+MOST_DENSE = 400
+"""The most levels, of all factors that have no diagonal block, that are solved at once: a solution takes their cube."""
+WIDE = 128
+"""With more levels a system is factorised and not inverted, which is slower where there are many small ones."""
 _HIGHEST = 1e3
 """Of an SD over the residual one."""
 _STEP = 1e-4
@@ -56,7 +59,7 @@ class Absorbed(NamedTuple):
     """What is left of the equations at B points λ: log|V|, 1'V⁻¹1, 1'V⁻¹y and y'V⁻¹y, shape (B,) each.
 
     `dense` has the predictions of the levels of all dense factors, `errors` their error variances over σ² (Henderson
-    1975), shape (B, width) each.
+    1975), shape (B, width) each; NaN where they were not asked for.
     """
 
     log_determinant: Floats
@@ -123,7 +126,7 @@ class Design:
         self.dense = tuple(name for name in order[1:] if name != self.nested)
         width = sum(self.levels[name] for name in self.dense)
         if width > MOST_DENSE:
-            raise ValueError(f"{width} levels of {', '.join(self.dense)} are too many to solve at once")
+            raise ValueError(f"{width} levels of {', '.join(self.dense)} are too many: at most {MOST_DENSE} are solved at once")
         self._sums(width)
 
     def _over(self, others: Sequence[str]) -> str | None:
@@ -183,11 +186,11 @@ class Design:
         shape = (self.levels[name], width)
         return sparse.csr_array(sparse.coo_array((entries.ravel(), (row, columns.ravel())), shape=shape))
 
-    def absorb(self, ratios: Floats) -> Absorbed:
+    def absorb(self, ratios: Floats, *, errors: bool = False) -> Absorbed:
         """Absorb all factors at some points λ, shape (B, factors), in the order of the names."""
         most = max(_MANY // self.cells, 1)
         if len(ratios) > most:
-            parts = [self.absorb(ratios[start : start + most]) for start in range(0, len(ratios), most)]
+            parts = [self.absorb(ratios[start : start + most], errors=errors) for start in range(0, len(ratios), most)]
             return Absorbed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         ratio = dict(zip(self.names, ratios.T[..., None], strict=True))
         weight = ratio[self.first] / (1 + ratio[self.first] * self.sizes)
@@ -202,18 +205,22 @@ class Design:
         lengths = [np.broadcast_to(ratio[name], (len(ratios), self.levels[name])) for name in self.dense]
         scale = np.sqrt(np.concatenate([np.zeros((len(ratios), 0)), *lengths], axis=1))[:, :, None]
         system = np.eye(width) + scale * system * scale.swapaxes(1, 2)
+        spread = np.full(system.shape[:2], np.nan)
         try:
             factor = np.linalg.cholesky(system)
+            if width > WIDE and not errors:
+                solved = np.stack([cho_solve((low, True), side) for low, side in zip(factor, scale * edge, strict=True)]) * scale
+            else:
+                inner = scale * np.linalg.inv(system) * scale.swapaxes(1, 2)
+                solved, spread = inner @ edge, np.diagonal(inner, axis1=1, axis2=2)
         except np.linalg.LinAlgError as error:
             raise ValueError("the equations have no solution") from error
         determinant += 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        inner = scale * np.linalg.inv(system) * scale.swapaxes(1, 2)
-        solved = inner @ edge
         corner = corner - edge.swapaxes(1, 2) @ solved
         one_one, one_y, y_y = corner[:, 0, 0], corner[:, 0, 1], corner[:, 1, 1]
         return Absorbed(
             determinant, one_one, one_y, y_y, solved[:, :, 1] - solved[:, :, 0] * (one_y / one_one)[:, None],
-            np.diagonal(inner, axis1=1, axis2=2) + solved[:, :, 0] ** 2 / one_one[:, None],
+            spread + solved[:, :, 0] ** 2 / one_one[:, None],
         )  # fmt: skip
 
     def _of_first(self, weight: Floats) -> Floats:

@@ -165,17 +165,19 @@ def losses(missed: Floats, gravest: Floats) -> Losses:
     kept = np.argsort(~rated[near], axis=1, kind="stable")[:, : int(present[near].max(initial=1))]
     missed, grave, rated = (np.take_along_axis(part[near], kept, axis=1) for part in (missed, grave, rated))
     missed, present, graves = np.nan_to_num(missed, nan=1.0), present[near], graves[near]
-    raters = missed.shape[1]
-    loss, against, own = (np.zeros((len(near), raters)) for _ in range(3))
-    for s in range(raters):
-        for i in range(raters):
-            if i == s:
-                continue
-            others = rated[:, s] & rated[:, i] & (graves - grave[:, s] - grave[:, i] >= present - 2)
-            loss[:, s] += others * (missed[:, s] - missed[:, i])
-            against[:, s] += others
-            own[:, s] += others * missed[:, s]
-    return Losses(near, rated, loss, against, own)
+    # All but the two of a pair call it gravest if these two are all who do not: one beside any, or the one other who does not.
+    mild = rated & (grave == 0)
+    lacking = (present - graves)[:, None] - mild
+    anybody, another = lacking <= 0, lacking == 1
+    itself = anybody | (another & mild)
+    number, misses = (
+        np.where(anybody, (rated * part).sum(axis=1, keepdims=True), another * (mild * part).sum(axis=1, keepdims=True))
+        - itself * part
+        for part in (np.ones(missed.shape), missed)
+    )
+    against = rated * number
+    own = against * missed
+    return Losses(near, rated, own - rated * misses, against, own)
 
 
 class Exchanged(NamedTuple):

@@ -307,7 +307,7 @@ def _severities(design: Design, fit: Fit, draws: _Draws, rater: str, tail: float
         undefined = "there are as many raters as subjects"
         return [Interval(None, undefined=undefined)] * design.levels[rater]
     grid = np.concatenate([[0.0], _GRID])
-    effects, errors = design.predicted(design.absorb(_varied(fit, rater, grid)), rater)
+    effects, errors = design.predicted(design.absorb(_varied(fit, rater, grid), errors=True), rater)
     thinned = slice(0, None, max(DRAWS // _FEW_DRAWS, 1))
     order = np.argsort(draws.ratios[rater])[thinned]
     ratio, residual = np.minimum(draws.ratios[rater][order], _GRID[-1]), draws.residual[order]

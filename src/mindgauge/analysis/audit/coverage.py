@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,12 +59,13 @@ def _usual(sets: pl.DataFrame) -> pl.DataFrame:
 
     Criteria that it never uses together, as those of two frameworks, are not owed for each other.
     """
-    together: Counter[tuple[str, str]] = Counter()
-    for criteria, n in sets.select("criteria", "n").iter_rows():
-        together.update(dict.fromkeys(((a, b) for a in criteria for b in criteria), n))
-    names = sorted({name for name, _ in together})
-    usual = {a: [b for b in names if together[a, b] > CROSSED * together[a, a]] for a in names}
-    owed = [sorted({b for a in criteria for b in usual[a]} - {*criteria}) for criteria in sets["criteria"].to_list()]
+    listed = sets.select("criteria").with_row_index("set").explode("criteria")
+    names = listed["criteria"].unique().sort().to_list()
+    used = np.zeros((sets.height, len(names)))
+    used[listed["set"].to_numpy(), listed["criteria"].rank("dense").to_numpy().astype(np.intp) - 1] = 1.0
+    together = used.T @ (used * sets["n"].to_numpy()[:, None])
+    usual = together > CROSSED * np.diag(together)[:, None]
+    owed = [[names[place] for place in np.flatnonzero(lacking)] for lacking in (used @ usual > 0) & (used == 0)]
     return sets.select("rater", "criteria", pl.Series("criterion", owed, pl.List(pl.String)))
 
 

@@ -11,8 +11,7 @@ import polars as pl
 from mindgauge.analysis import independence
 from mindgauge.analysis.audit import order
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
-from mindgauge.analysis.audit.raters import ALIKE
-from mindgauge.analysis.audit.view import SHARED, VARIED
+from mindgauge.analysis.audit.view import ALIKE, SHARED, VARIED
 from mindgauge.analysis.units import OWN_NOISE, only_repeats
 from mindgauge.records.english import named
 from mindgauge.records.rounding import percent, plural
@@ -91,7 +90,7 @@ def repeats_as_raters(view: View) -> Iterator[CheckResult]:
         if fact := _alike(view, repeats):
             reported |= {frozenset(pair) for pair in combinations(repeats, 2)}
             yield CheckResult(len(repeats), f"{named(repeats, limit=8)} differ in a number only, and {fact}", [])
-    identical = {frozenset(pair[:2]) for pair in view.pairs if pair.n >= SHARED and pair.equal == pair.n}
+    identical = {frozenset(pair[:2]) for pair in view.pairs if pair.equal == pair.n}
     for group in (sorted(people), models):
         for pair in independence.same(view.opinions, group):
             if frozenset(pair[:2]) not in reported | identical:
@@ -102,7 +101,7 @@ def _alike(view: View, raters: list[str]) -> str:
     """Say how alike some raters are, if each two of them are surely more so than any other two on every criterion."""
     facts = []
     for criterion in view.opinions["criterion"].unique().sort():
-        pairs = [pair for pair in view.pairs if pair.criterion == criterion and pair.n >= SHARED and pair.varied]
+        pairs = [pair for pair in view.pairs if pair.criterion == criterion and pair.varied]
         own = [pair for pair in pairs if {pair.first, pair.second} <= set(raters)]
         rest = [pair.equal / pair.n for pair in pairs if not {pair.first, pair.second} <= set(raters)]
         if not own:

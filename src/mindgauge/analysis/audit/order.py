@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,11 +101,11 @@ def drift(view: View) -> Iterator[CheckResult]:
     if not tested or max(tested.values()) < BELOW_SIGNIFICANCE:
         return
     limit = critical(tested_courses)
-    for rater in dict.fromkeys(course.rater for course in tested_courses):
+    for rater, own_courses in itertools.groupby(tested_courses, key=lambda course: course.rater):  # which are sorted
         own: list[str] = []
         shared: list[str] = []
-        for course in tested_courses:
-            if course.rater != rater or tested[rater, course.criterion] <= limit:
+        for course in own_courses:
+            if tested[rater, course.criterion] <= limit:
                 continue
             cut = int(statistic(course.residual[None, :])[1][0]) + 1
             shift = course.residual[cut:].mean() - course.residual[:cut].mean()

@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.values import scale
-from mindgauge.analysis.audit.view import SHARED, by_raters
+from mindgauge.analysis.audit.view import ALIKE, SHARED, by_raters
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.audit.view import RaterPair, View
 
-ALIKE = 0.98
-"""Two raters who agree this often gave the same verdicts, if people agree less."""
 STRAIGHT = 3
 """Criteria of which a vector of equal values must consist at least."""
 TOP, TOP_MOST = 0.5, 0.8
@@ -38,7 +36,7 @@ def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
     human = {rater for rater, kind in kinds.items() if kind in {"person", "gold"}}
     models = {rater for rater, kind in kinds.items() if kind == "model"}
-    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    everyone = [pair for pair in view.pairs if pair.varied]
     for pair in everyone:
         inside = {pair.first, pair.second}
         if not (inside & human and inside & models) or pair.equal < ALIKE * pair.n:
@@ -83,14 +81,17 @@ def _decided(view: View, people: set[str], vote: str, criterion: str) -> int:
 def identical_raters(view: View) -> Iterator[CheckResult]:
     """Two raters of one kind with the same verdicts throughout."""
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
-    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    everyone = [pair for pair in view.pairs if pair.varied]
     right = {
         (pair.criterion, rater) for pair in everyone if pair.equal == pair.n and "gold" in {kinds.get(r) for r in pair[:2]}
         for rater in pair[:2]
     }  # fmt: skip
+    closest: dict[str, float] = {}
     for pair in everyone:
-        rest = [p.equal / p.n for p in everyone if p.criterion == pair.criterion and p.equal < p.n]
-        same = pair.equal == pair.n and _at_least(pair) > max(rest, default=0.0)
+        if pair.equal < pair.n:
+            closest[pair.criterion] = max(closest.get(pair.criterion, 0.0), pair.equal / pair.n)
+    for pair in everyone:
+        same = pair.equal == pair.n and _at_least(pair) > closest.get(pair.criterion, 0.0)
         mixed = {kinds.get(pair.first), kinds.get(pair.second)} == {"person", "model"}  # a model's vote, told elsewhere
         if same and not mixed and (pair.criterion, pair.first) not in right:  # who is always right may be alike
             text = f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})"
@@ -107,14 +108,14 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
     vectors = _vectors(view)
     if not vectors.height:
         return
-    shares = dict(vectors.group_by("rater").agg(pl.col("flat").mean()).iter_rows())
-    for rater in sorted(shares):
-        own = vectors.filter(pl.col("rater") == rater)
+    ends = {ends_found[1] for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
+    beside = _beside_others(vectors)
+    for (rater,), own in sorted(vectors.partition_by("rater", as_dict=True, maintain_order=True).items()):
         flat = own.filter("flat")
         facts = []
-        if (excess := _above_others(vectors, rater)) is not None:
+        if (excess := _above_others(beside[rater,])) is not None:
             facts.append(excess)
-        top = _top(view, own)
+        top = max(ends) if ends else own["level"].max()
         not_top = flat.filter(pl.col("level") != top) if top is not None else flat
         if own.height >= SHARED and not_top.height >= own.height / 3:
             facts.append(
@@ -123,7 +124,7 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
         if (run := longest_run(own)) is not None:
             facts.append(run)
         if facts:
-            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(shares[rater])}); {'; '.join(facts)}"
+            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(flat.height / own.height)}); {'; '.join(facts)}"
             yield CheckResult(flat.height, text, places(flat))
 
 
@@ -144,16 +145,17 @@ def _vectors(view: View) -> pl.DataFrame:
     )
 
 
-def _top(view: View, own: pl.DataFrame) -> float | None:
-    ends = {ends_found[1] for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
-    return max(ends) if ends else own["level"].max()  # type: ignore[return-value]
-
-
-def _above_others(vectors: pl.DataFrame, rater: str) -> str | None:
-    """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
+def _beside_others(vectors: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Return each rater's share of equal vectors, and the mean share of the others, on the conversations that both rated."""
     shares = vectors.group_by("rater", "unit").agg(pl.col("flat").cast(pl.Float64).mean())
-    others = shares.filter(pl.col("rater") != rater).group_by("unit").agg(other=pl.col("flat").mean())
-    both = shares.filter(pl.col("rater") == rater).join(others, on="unit")
+    others = (pl.col("flat").sum() - pl.col("flat")) / (pl.len() - 1)
+    both = shares.with_columns(other=pl.when(pl.len() > 1).then(others).over("unit"))
+    return both.partition_by("rater", as_dict=True)
+
+
+def _above_others(both: pl.DataFrame) -> str | None:
+    """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
+    both = both.drop_nulls("other")
     if both.height < SHARED:
         return None
     own_share, other_share = float(both["flat"].mean()), float(both["other"].mean())  # type: ignore[arg-type]

@@ -29,9 +29,12 @@ _UNQUOTED = pl.col("value").str.strip_chars('" \t\r\n')
 
 def scale(view: View, criterion: str) -> tuple[float, float] | None:
     """Return a criterion's declared scale, or a Likert scale on which nearly all of its values lie."""
-    declared = view.scales.get(criterion)
-    if declared is not None:
-        return declared
+    if criterion not in view.ends:
+        view.ends[criterion] = view.scales.get(criterion) or _recognised(view, criterion)
+    return view.ends[criterion]
+
+
+def _recognised(view: View, criterion: str) -> tuple[float, float] | None:
     numbers = view.rated.filter(pl.col("criterion") == criterion)["number"].drop_nulls()
     if not len(numbers) or not (numbers == numbers.round()).all():
         return None

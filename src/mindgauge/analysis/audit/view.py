@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections import defaultdict
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import polars as pl
+from scipy import sparse
 
 from mindgauge.analysis import independence
 from mindgauge.analysis.frame import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from mindgauge.analysis.independence import Dependence, Suspicion
     from mindgauge.benchmarks.released import Material
@@ -24,6 +28,10 @@ SHARED = 30
 """Two raters need so many subjects in common before their likeness is evidence."""
 VARIED = 5
 """So many verdicts must differ from the most frequent one, or agreement costs nothing."""
+ALIKE = 0.98
+"""Two raters who agree this often gave the same verdicts, if people agree less."""
+ROWS = 512
+"""Raters that are compared with all others at once, which bounds the memory."""
 
 
 class RaterPair(NamedTuple):
@@ -37,22 +45,57 @@ class RaterPair(NamedTuple):
     varied: bool
 
 
-def pairs(rated: pl.DataFrame) -> list[RaterPair]:
-    """Compare every two raters on every criterion, by each subject's most frequent value (a tie is none)."""
+def pairs(rated: pl.DataFrame, people: list[str]) -> list[RaterPair]:
+    """Compare every two raters on every criterion, by each subject's most frequent value (a tie is none).
+
+    A crowd has too many pairs to keep. Kept are those that share SHARED subjects and can decide a check: pairs that are
+    ALIKE, for each rater the closest of the others, and pairs without a person.
+    """
     value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
-    unit = pl.coalesce("subject", pl.col("row").cast(pl.String))
-    keys = ["unit", "rater"]
+    keys = ["subject", "rater"]
     compared = []
-    for criterion in rated["criterion"].unique(maintain_order=True):
-        rows = rated.filter(pl.col("criterion") == criterion).select("rater", unit=unit, value=value)
-        modes = rows.group_by(*keys, "value").len().filter(pl.col("len") == pl.col("len").max().over(keys))
-        wide = modes.filter(pl.len().over(keys) == 1).pivot("rater", index="unit", values="value")
-        for first, second in itertools.combinations(sorted(set(wide.columns) - {"unit"}), 2):
-            both = wide.select(first, second).drop_nulls()
-            n, equal = both.height, int((both[first] == both[second]).sum())
-            common = int(both[first].value_counts()["count"].max() or 0) if n else 0  # type: ignore[arg-type]
-            compared.append(RaterPair(first, second, criterion, n, equal, n - common >= VARIED))
+    for (criterion,), own in rated.group_by("criterion", maintain_order=True):
+        modes = own.select(*keys, value=value).group_by(*keys, "value").len()
+        modes = modes.filter(pl.col("len") == pl.col("len").max().over(keys)).filter(pl.len().over(keys) == 1)
+        modes = modes.filter(pl.len().over("rater") >= SHARED)
+        names = modes["rater"].unique().sort()
+        for first, second, *counts in _counted(modes, names.is_in(people).to_numpy()):
+            compared.append(RaterPair(names[int(first)], names[int(second)], str(criterion), *counts))  # type: ignore[arg-type]  # n, equal, varied
     return compared
+
+
+def _counted(modes: pl.DataFrame, person: NDArray[np.bool_]) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Count what two raters share and give alike, a block of raters beside all at a time; raters are places by name."""
+    answers = modes.with_columns(answer=pl.struct("subject", "value"))
+    rater, subject, value, answer = (
+        answers[name].rank("dense").to_numpy().astype(np.intp) - 1 for name in ("rater", "subject", "value", "answer")
+    )
+    shared, alike = _incidence(rater, subject), _incidence(rater, answer)
+    frequent = answers.select(pl.len().over("rater", "value") > SHARED - VARIED).to_series().to_numpy()
+    places = np.arange(len(person))
+    for firsts in np.split(places, range(ROWS, len(places), ROWS)) if len(places) else ():
+        n, equal = ((part[firsts] @ part.T).toarray() for part in (shared, alike))
+        varied = np.ones(n.shape, dtype=bool)
+        own = frequent & np.isin(rater, firsts)
+        for level in np.unique(value[own]):  # a rarer value cannot be nearly all that two raters share
+            given = own & (value == level)
+            varied &= n - (_incidence(rater[given], subject[given], shared.shape)[firsts] @ shared.T).toarray() >= VARIED
+        compared = (n >= SHARED) & (places > firsts[:, None])
+        near = equal >= ALIKE * n
+        kept = compared & (near | ~(person[firsts][:, None] | person))
+        rest = np.where(compared & varied & ~near, equal / np.maximum(n, 1), 0.0)
+        for axis in (0, 1):
+            closest = np.expand_dims(rest.argmax(axis), axis)
+            np.put_along_axis(kept, closest, np.take_along_axis(kept | (rest > 0), closest, axis), axis)
+        first, second = np.nonzero(kept)
+        columns = (firsts[first], second, n[first, second], equal[first, second], varied[first, second])
+        yield from zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _incidence(rater: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, int] | None = None) -> csr_array:
+    """Return a sparse 1 wherever a rater has something."""
+    shape = shape or (int(rater.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
+    return sparse.csr_array((np.ones(len(rater), dtype=np.int32), (rater, column)), shape)
 
 
 # How two files' versions of one table differ: rows moved, texts changed, records replaced.
@@ -149,6 +192,7 @@ class View:
 
     `texts` has two more columns: `plain`, the text with its blanks evened out, and `place`, its position.
     `ratings` are those that say of whom, on what and by whom; `number` is the value as a number, null where it is none.
+    `ends` has the scale of each criterion that was asked for (`values.scale`).
     """
 
     def __init__(self, material: Material) -> None:
@@ -159,6 +203,7 @@ class View:
         placed = material.ratings.drop_nulls(["subject", "criterion", "rater"])
         self.ratings = placed.with_columns(number=_number())
         self.scales = material.scales
+        self.ends: dict[str, tuple[float, float] | None] = {}
         self.options = material.options
 
     @functools.cached_property
@@ -189,8 +234,8 @@ class View:
 
     @functools.cached_property
     def pairs(self) -> list[RaterPair]:
-        """How often every two raters agree, by criterion."""
-        return pairs(self.rated)
+        """How often two raters agree, by criterion; see `pairs` for which are kept."""
+        return pairs(self.rated, self.people)
 
     @functools.cached_property
     def people(self) -> list[str]:

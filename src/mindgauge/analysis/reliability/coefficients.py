@@ -233,11 +233,13 @@ def _without_each(pairs: RatingPairs, kinds: Floats | csr_array, share: float) -
 def _passes(blocks: Iterable[Floats]) -> Iterator[Floats]:
     """Put small blocks together, as far as some 32 MB hold them."""
     joined: list[Floats] = []
+    size = 0
     for block in blocks:
-        if joined and sum(part.size for part in joined) + block.size > _CELLS:
+        if joined and size + block.size > _CELLS:
             yield np.concatenate(joined)
-            joined = []
+            joined, size = [], 0
         joined.append(block)
+        size += block.size
     yield np.concatenate(joined)
 
 

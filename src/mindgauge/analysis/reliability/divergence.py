@@ -11,7 +11,7 @@ from scipy import special
 
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, PersonProfile
-from mindgauge.analysis.reliability.pairs import numbered, pair, pair_each
+from mindgauge.analysis.reliability.pairs import beside_others, numbered, pair, pair_each
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
         raters: the people whose values are their own.
         scale: of the values.
     """
-    own = rated.filter(pl.col("rater").is_in(list(raters))).sort("run", maintain_order=True)
-    first = own.unique(["subject", "rater"], keep="first", maintain_order=True).with_columns(system=0)
-    parts = [part for rater in raters for part in _parts(first, rater, scale)]
+    first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+    first = first.with_columns(system=0)
+    several = first.filter(pl.col("rater").is_in(list(raters)))["category"].drop_nulls().n_unique() > 1
+    parts = [part for rows in beside_others(first, raters) for part in _parts(*rows, scale, categories=several)]
     main = "icc_a1" if scale.ordered else "kappa"
     kappa = "kappa_quadratic" if scale.ordered else "kappa"
     names = dict.fromkeys(("bias", main, kappa))
@@ -64,18 +65,18 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     ]  # fmt: skip
 
 
-def _parts(first: pl.DataFrame, rater: str, scale: ValueScale) -> Iterator[_ProfilePart]:
-    """Yield a person beside the others over all, and by category where there are several; nothing where no others rated."""
-    is_own = pl.col("rater") == rater
-    own, rest = first.filter(is_own), first.filter(~is_own)
+def _parts(
+    rater: str, own: pl.DataFrame, rest: pl.DataFrame, scale: ValueScale, *, categories: bool
+) -> Iterator[_ProfilePart]:
+    """Yield a person beside the others over all, and by category if asked; nothing where no others rated."""
     overall = pair(rest, own, scale)
     if not overall.subjects:
         return
     yield _ProfilePart(rater, "", overall)
-    categories, group = numbered(rest["category"])
-    if first["category"].drop_nulls().n_unique() > 1:
+    names, group = numbered(rest["category"])
+    if categories:
         for place, pairs in pair_each(rest, own, scale, group).items():
-            yield _ProfilePart(rater, categories[place], pairs)
+            yield _ProfilePart(rater, names[place], pairs)
 
 
 def _few(pairs: RatingPairs, names: Iterable[str]) -> dict[str, Bound]:

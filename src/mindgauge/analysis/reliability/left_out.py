@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability.card import BesideClinician, Bound, WorstReplies
 from mindgauge.analysis.reliability.coefficients import of_blocks, within
-from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.pairs import beside_others, pair
 from mindgauge.stats.left_out import LEVEL, exchanged, left_out
 
 if TYPE_CHECKING:
@@ -25,23 +25,19 @@ if TYPE_CHECKING:
 
 
 class PeopleCalls(NamedTuple):
-    """What each of P independent people calls S subjects, 1 or 0, NaN where a person did not rate one.
+    """What independent people call S subjects, 1 or 0: each subject has its own raters, in their order, and then NaN.
 
-    `unsafe` has shape (S, P); `worst` the same of the worst level, None where there is none. `cluster` and `weight` have
-    shape (S,): a subject counts for as many as it stands for. Each bound beside a clinician holds with `level`.
+    `unsafe` has shape (S, P) with P the most raters of a subject; `worst` the same of the worst level, None where there is
+    none. `cluster` and `weight` have shape (S,): a subject counts for as many as it stands for. `people` is how many
+    people rated a subject that another rated, too, at least 1. Each bound beside a clinician holds with `level`.
     """
 
     unsafe: Floats
     worst: Floats | None
     cluster: Codes
     weight: Floats
+    people: int
     level: float = LEVEL
-
-    @property
-    def people(self) -> int:
-        """How many people rated a subject that another rated, too; 1 where nobody did."""
-        shared = np.isfinite(self.unsafe).sum(axis=1) > 1
-        return max(1, int(np.isfinite(self.unsafe[shared]).any(axis=0).sum()))
 
     @property
     def alone(self) -> Mask:
@@ -103,8 +99,7 @@ def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) 
         scale: of the values.
     """
     main, values, biases = within(scale), [], []
-    for rater in raters:
-        own, others = (rated.filter(condition) for condition in (pl.col("rater") == rater, pl.col("rater").is_in([name for name in raters if name != rater])))  # fmt: skip
+    for _, own, others in beside_others(rated, raters):
         pairs = pair(others, own, scale)
         if not pairs.subjects:
             continue

@@ -26,7 +26,7 @@ from mindgauge.stats.codes import dense
 from mindgauge.stats.moments import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -224,6 +224,37 @@ def pair_each(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, grou
     return {int(name): paired.of(place) for place, name in enumerate(paired.present)}
 
 
+MOST_BESIDE = 32
+"""Where a subject has more raters, its values are counted, and not paired one by one."""
+
+
+def beside_others(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    """Yield each rater with their rows and those of the other `raters` on the same subjects, in the order of the table.
+
+    A value of others has a row for each of them; where a subject has a crowd, one for all, `times` as many.
+    """
+    rows = rated.filter(pl.col("rater").is_in(list(raters)))
+    told = {"subject", "cluster", "system", "category", "number", *drawn.COLUMNS}
+    values = rows.select(name for name in rows.columns if name in told)
+    own_values, place = values.select("subject", "number"), np.arange(len(rows))
+    if int(rows["subject"].value_counts()["count"].max() or 0) > MOST_BESIDE:  # type: ignore[arg-type]
+        place = values.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.intp) - 1
+        values = values[np.unique(place, return_index=True)[1]]
+    times = np.bincount(place, minlength=len(values))
+    names, subject = dense(values["subject"].to_numpy())
+    order = np.argsort(subject, kind="stable")
+    of_subject = np.split(order, np.searchsorted(subject[order], np.arange(1, len(names))))
+    owned = dict(rows.select("rater", place=pl.int_range(pl.len())).group_by("rater").agg("place").iter_rows())
+    weighted = "probability" in rows.columns and rows["probability"].null_count() < len(rows)
+    for rater in raters:
+        own = np.array(owned.get(rater, []), dtype=np.intp)
+        shared = [own[:0], *(of_subject[i] for i in np.unique(subject[place[own]]))]
+        there = np.arange(len(values)) if weighted else np.sort(np.concatenate(shared))  # weights are relative to all
+        of_others = times[there] - np.bincount(np.searchsorted(there, place[own]), minlength=len(there))
+        others = values[there[of_others > 0]].with_columns(pl.Series("times", of_others[of_others > 0]))
+        yield rater, own_values[own], others
+
+
 def numbered(column: pl.Series) -> tuple[list[str], Codes]:
     """Return the names in a column, in order, and the place of each row's among them, shape (n,); -1 where it has none."""
     names = column.drop_nulls().unique().sort()
@@ -256,8 +287,9 @@ def _paired(
     place = np.searchsorted(judged, rated)
     shared = np.flatnonzero(np.append(judged, -1)[place] == rated)
     place, value = place[shared], people["number"].to_numpy()[shared]
-    _, first, number, persons = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
-    weight = weights[shared] / persons[number]
+    _, first, number = np.unique(place, return_index=True, return_inverse=True)
+    times = people["times"].to_numpy()[shared] if "times" in people.columns else np.ones(len(shared))
+    weight = weights[shared] * times / np.bincount(number, times)[number]
     conversations, row = dense(people["cluster"].to_numpy()[shared])
     present, block = dense(system[shared])
     before, q = MOMENTS if scale.ordered else 0, len(scale.values) if scale.levels else 0
@@ -269,13 +301,13 @@ def _paired(
         for i, term in enumerate(terms(value - scale.low, mean[place] - scale.low)):
             parts.append((weight * term, row, column + i))
     if q:
-        times = repeats[place]
-        person = np.repeat(np.arange(len(place)), times)
-        within = np.arange(len(person)) - np.repeat(np.cumsum(times) - times, times)
+        given = repeats[place]
+        person = np.repeat(np.arange(len(place)), given)
+        within = np.arange(len(person)) - np.repeat(np.cumsum(given) - given, given)
         x, y = (
             np.searchsorted(scale.values, level) for level in (value[person], verdict[start[place][person] + within])
         )
-        parts.append(((weight / times)[person], row[person], column[person] + before + x * q + y))
+        parts.append(((weight / given)[person], row[person], column[person] + before + x * q + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = summed(data, rows, columns, (len(conversations), len(present) * width))
     of_systems = np.bincount(block[first], minlength=len(present))

@@ -19,7 +19,7 @@ from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOther
 from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, of_alike, portions, unseen
 from mindgauge.analysis.reliability.divergence import profiles
 from mindgauge.analysis.reliability.latent_truth import latent_truth
-from mindgauge.analysis.reliability.pairs import pair, summed
+from mindgauge.analysis.reliability.pairs import MOST_BESIDE, pair, summed
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
 from mindgauge.stats import agreement, moments
@@ -120,7 +120,9 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
     """Put each person beside the mean of the others, on the subjects that they share."""
     raters_of, total = pl.len().over("subject"), pl.col("number").sum().over("subject")
     shared = rated.with_columns(system=0, others=(total - pl.col("number")) / (raters_of - 1)).filter(raters_of > 1)
-    own = [shared.filter(pl.col("rater") == rater) for rater in raters]
+    columns = [name for name in ("subject", "cluster", "system", "number", "others", "rater", *drawn.COLUMNS) if name in shared.columns]
+    rows_of = shared.select(columns).partition_by("rater", as_dict=True, maintain_order=True)
+    own = [rows_of.get((rater,), shared.clear()) for rater in raters]
     continuum = scale._replace(levels=False)
     parts = [pair(rows.with_columns(number="others"), rows, continuum) for rows in own if scale.ordered and len(rows)]
     estimated = iter(estimates.estimate_each(parts, ("bias", "icc_a1")))
@@ -143,7 +145,7 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
 
 MOMENTS = 6
 MOST_PAIRS = 500
-"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
+"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other. MOST_BESIDE raters have fewer."""
 SHARES = {"same_level", "within_1"}
 GWET = "gwet_ac"
 
@@ -258,31 +260,41 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         rater=pl.col(key).rank("dense").cast(pl.Int64) - 1,
         raters=pl.len().over("subject"),
     )
-    columns = ("number", "rater")
     shared = rated.filter(pl.col("raters") > 1)
     if shared.is_empty():
         return None
-    paired = shared.join(
-        shared.select("subject", *(pl.col(name).alias(f"other_{name}") for name in columns)), on="subject"
-    ).filter(pl.col("rater") != pl.col("other_rater"))
+    is_crowd = int(shared["raters"].max()) > MOST_BESIDE  # type: ignore[arg-type]
     q = len(scale.values) if scale.levels else 0
     entries: list[tuple[Floats, Codes, Codes]] = []
+    if q or not is_crowd:
+        paired = _paired(shared, by="number" if is_crowd else "rater")
     if q:
         entries += _tables(rated, paired, scale, q)
     pairs = 0
     if scale.ordered:
-        moment, pairs = _moments(paired, scale, 2 * q * q + q)
+        start = 2 * q * q + q
+        moment, pairs = _crowd_moments(shared, scale, start) if is_crowd else _moments(paired, scale, start)
         entries += moment
     data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
     return Among(summed(data, row, column, shape), scale, pairs, shared["subject"].n_unique())
 
 
+def _paired(shared: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Put each rater of a subject beside each other, or each value beside each, `times` as often as it is by two raters."""
+    held = ["subject", "cluster", "stands_for", "raters", "number"]
+    rows = shared.group_by([*held, *({by} - {"number"})], maintain_order=True).agg(times=pl.len())
+    others = rows.select("subject", pl.exclude(held).name.prefix("other_"), other_number="number")
+    same = pl.when(pl.col(by) == pl.col(f"other_{by}")).then("times").otherwise(0)
+    paired = rows.join(others, on="subject")
+    return paired.with_columns(times=pl.col("times") * pl.col("other_times") - same).filter(pl.col("times") > 0)
+
+
 def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int) -> list[tuple[Floats, Codes, Codes]]:
     """Return the entries of coincidences, joint tables and shares."""
     x, y = (np.searchsorted(scale.values, paired[name].to_numpy()) for name in ("number", "other_number"))
     cluster, raters = paired["cluster"].to_numpy(), paired["raters"].to_numpy().astype(float)
-    weight = paired["stands_for"].to_numpy()
+    weight = paired["stands_for"].to_numpy() * paired["times"].to_numpy()
     level = np.searchsorted(scale.values, rated["number"].to_numpy())
     return [
         (weight / (raters - 1), cluster, x * q + y),
@@ -293,6 +305,16 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int
             2 * q * q + level,
         ),
     ]
+
+
+def _crowd_moments(shared: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
+    """Return the entries of the moments of any two raters of a crowd, from the sums of each subject's values."""
+    x = pl.col("number") - scale.low
+    sums = shared.group_by("subject", "cluster", "stands_for", "raters", maintain_order=True).agg(x=x.sum(), xx=(x**2).sum())
+    cluster, weight, raters, x_sum, xx = (sums[name].to_numpy() for name in ("cluster", "stands_for", "raters", "x", "xx"))
+    others = raters.astype(float) - 1
+    terms = (raters * others, others * x_sum, others * x_sum, others * xx, others * xx, x_sum**2 - xx)
+    return [(weight * term / 2, cluster, np.full(len(sums), start + i)) for i, term in enumerate(terms)], 1
 
 
 def _moments(paired: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:

@@ -208,20 +208,20 @@ class UnsafeByPeople(NamedTuple):
             None if worst is None else _calls(own, worst, table["subject"], independents),
             table["cluster"].to_numpy(),
             drawn.weights(table),
+            max(1, own.filter(pl.col("rater").n_unique().over("subject") > 1)["rater"].n_unique()),
         )
         by_slice = slices.cut(table, rated.select("subject", "rater"), attributes)
         return cls(table, ceiling(own, scale.unsafe), numbered(table["category"]), by_slice, calls)
 
 
 def _calls(rated: pl.DataFrame, unsafe: Unsafe, subjects: pl.Series, raters: Sequence[str]) -> Floats:
-    """Return whether each rater calls each subject so, shape (S, P): 1 or 0, NaN where the rater did not rate it."""
-    calls = np.full((len(subjects), len(raters)), np.nan)
-    place = subjects.to_frame("subject").with_row_index("row")
-    rows = _per_rater(rated, unsafe).collect().join(place, on="subject")
-    column = rows["rater"].replace_strict(list(raters), list(range(len(raters))), return_dtype=pl.Int64)
-    calls[rows["row"].to_numpy().astype(np.intp), column.to_numpy().astype(np.intp)] = (
-        rows["bad"].cast(pl.Float64).to_numpy()
-    )
+    """Return whether each subject's raters, in their order, call it so, shape (S, P): 1 or 0, and NaN after the last."""
+    order = dict(zip(raters, range(len(raters)), strict=True))
+    column = pl.col("rater").replace_strict(order, return_dtype=pl.Int64).rank("ordinal").over("subject") - 1
+    rows = _per_rater(rated, unsafe).with_columns(column=column).collect()
+    row = rows["subject"].replace_strict(subjects, np.arange(len(subjects))).to_numpy()
+    calls = np.full((len(subjects), int(rows["column"].max() or 0) + 1), np.nan)  # type: ignore[arg-type]
+    calls[row, rows["column"].to_numpy()] = rows["bad"].cast(pl.Float64).to_numpy()
     return calls
 
 
