@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
+_BRACED = re.compile(r"(?<!\{)(\{++)([A-Za-z_]++)(\}+)")
 _SLOT = re.compile(r"[a-z_]+")
 _SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
