@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SOURCES = Path(mindgauge.__file__).parent
 FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer", "regex"}
-ANCHORED = {"match", "fullmatch"}
+SCANNED = "match at a place"
+ANCHORED = {"match", "fullmatch", SCANNED}
 """Methods that look at one place of a text; the others begin anew at each."""
 FAMILIES = (" ", "\n", "\t", "a", "A", "1", "_", "-", ".", ",", ":", "*", "#", "/", "\\", '"', "'", "`", "(", ")", "[", "]", "{", "}", "<", ">", "|", "=", "@", "\0", "中", "：", "é", "a ", "a.", "1.", "1,", " \n", "a:\n")  # fmt: skip
 ENDS = ("", "\0", "\n!")
@@ -34,6 +35,8 @@ class Expression(NamedTuple):
     place: str
     pattern: re.Pattern[Any]
     anchored: bool
+    scanned: bool
+    """Whether one match follows the other."""
 
     def read(self, text: str) -> None:
         """Use it as the sources do: on a whole text and on one piece of it after the other, or from every place of it."""
@@ -44,7 +47,7 @@ class Expression(NamedTuple):
             return
         self.pattern.fullmatch(told)
         place = 0
-        while (match := self.pattern.match(told, place)) and match.end() > place:
+        while self.scanned and (match := self.pattern.match(told, place)) and match.end() > place:
             place = match.end()
 
 
@@ -69,7 +72,7 @@ def every() -> tuple[tuple[Expression, ...], tuple[Unknown, ...]]:
             if isinstance(found, Unknown):
                 unknown.append(found)
             else:
-                known.setdefault((found.pattern.pattern, found.pattern.flags, found.anchored), found)
+                known.setdefault((found.pattern.pattern, found.pattern.flags, *found[2:]), found)
     return tuple(known.values()), tuple(unknown)
 
 
@@ -89,7 +92,7 @@ def _of_module(name: str, tree: ast.Module) -> Iterator[Expression | Unknown]:
             continue
         compiled = pattern if isinstance(pattern, re.Pattern) else re.compile(pattern, given)
         uses = {function} if function in FUNCTIONS - {"compile", "regex"} else _uses(node, parents, tree)
-        yield Expression(place, compiled, bool(uses) and uses <= ANCHORED)
+        yield Expression(place, compiled, bool(uses) and uses <= ANCHORED, SCANNED in uses)
 
 
 def _function(node: ast.expr) -> str:
@@ -139,7 +142,9 @@ def _uses(node: ast.Call, parents: dict[ast.AST, ast.AST], tree: ast.Module) -> 
 
 def _method(node: ast.Attribute, parents: dict[ast.AST, ast.AST]) -> str:
     call = parents[node]
-    return node.attr if isinstance(call, ast.Call) and call.func is node else "elsewhere"
+    if not (isinstance(call, ast.Call) and call.func is node):
+        return "elsewhere"
+    return SCANNED if node.attr == "match" and len(call.args) > 1 else node.attr
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.attacks.texts import long_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FIRST, LAST = 2 * 1024, 512 * 1024
 """Sizes of the first text that is tried and of the last one."""
 SOON, ENOUGH = 0.0008, 0.04
 """Seconds that need no second look at the first size, and seconds that can be compared."""
 MOST = 3.0
+OVERDUE = 20.0
+"""Seconds of the processor that no work takes."""
+
+
+class OverdueError(Exception):
+    """Work took longer than any that is compared."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """End what takes the processor too long, a regular expression, too."""
+
+    def end(*_: object) -> None:
+        raise OverdueError
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, OVERDUE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
@@ -22,7 +46,8 @@ def seconds(work: Callable[[], object], times: int = 1) -> float:
     taken = []
     for _ in range(times):
         began = time.process_time()
-        work()
+        with bounded():
+            work()
         taken.append(time.process_time() - began)
     return min(taken)
 
@@ -45,6 +70,13 @@ def grows(
         enough: seconds that can be compared.
         last: the largest size.
     """
+    try:
+        return _compared(made, first, soon, enough, last)
+    except OverdueError:
+        return f"over {OVERDUE:.0f} s"
+
+
+def _compared(made: Callable[[int], Callable[[], object]], first: int, soon: float, enough: float, last: int) -> str:
     size = first
     work = made(size)
     took = seconds(work)
