@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mindgauge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SOURCES = Path(mindgauge.__file__).parent
 FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer", "regex"}
@@ -25,6 +25,11 @@ SCANNED = "match at a place"
 ANCHORED = {"match", "fullmatch", SCANNED}
 """Methods that look at one place of a text; the others begin anew at each."""
 FAMILIES = (" ", "\n", "\t", "a", "A", "1", "_", "-", ".", ",", ":", "*", "#", "/", "\\", '"', "'", "`", "(", ")", "[", "]", "{", "}", "<", ">", "|", "=", "@", "\0", "中", "：", "é", "a ", "a.", "1.", "1,", " \n", "a:\n")  # fmt: skip
+REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
+FEW = 8
+"""Repeats that are too few to take time."""
+SMALL, LARGE, LONG = 32, 200, 800
+"""Pieces that are tried of a pattern, few and many, and the length from which it has fewer."""
 ENDS = ("", "\0", "\n!")
 CLASS = "".join(FAMILIES[:31]) + string.ascii_letters + string.digits + "中：é\r;!?%+~&$^，。"
 
@@ -85,8 +90,8 @@ def _of_module(name: str, tree: ast.Module) -> Iterator[Expression | Unknown]:
         place = f"{name}:{node.lineno}"
         flags = _flags(node, function)
         try:
-            pattern = eval(compile(ast.Expression(node.args[0]), place, "eval"), vars(module))  # noqa: S307 - our own
-            given = eval(compile(ast.Expression(flags), place, "eval"), vars(module)) if flags else 0  # noqa: S307
+            pattern = eval(compile(ast.Expression(node.args[0]), place, "eval"), vars(module))
+            given = eval(compile(ast.Expression(flags), place, "eval"), vars(module)) if flags else 0
         except NameError:
             yield Unknown(f"{name}:{_within(node, parents)}")
             continue
@@ -156,45 +161,60 @@ def texts(pattern: re.Pattern[Any], *, many: bool) -> Iterator[tuple[str, str, s
     tree = re._parser.parse(source, pattern.flags & ~(re.DEBUG | re.UNICODE))  # type: ignore[attr-defined]
     before: dict[str, None] = {"": None}
     parts: dict[str, None] = {}
-    _walk(list(tree), "", before, parts)
+    literals: dict[str, None] = {}
+    _walk(list(tree), "", before, parts, literals)
     if not parts:
         return
-    starts = [*before][: 12 if many else 5]
-    own = [part for part in (*parts, *starts, *(f"\n{start}" for start in starts)) if part]
-    atoms = dict.fromkeys(own if many else own[:: len(own) // 40 + 1])
-    for number, atom in enumerate([*atoms, *FAMILIES]):
+    most = LARGE if many else SMALL if len(source) < LONG else SMALL // 4
+    signs = [sign for sign in literals if len(sign) == 1 and not sign.isalnum()]
+    pairs = [a + b for a in signs[:8] for b in signs[:8] if a != b]
+    words = [f"{word} " for word in literals if word.isalnum()]
+    starts = [*before][: most // 8]
+    own = [*_spread([*parts], most), *_spread([*starts, *literals], most // 2), *_spread(pairs, most // 2)]
+    own += [*_spread(words, most // 2), *(f"\n{start}" for start in starts)]
+    atoms = [*dict.fromkeys(filter(None, own))]
+    for number, atom in enumerate([*atoms, *_spread(FAMILIES, most)]):
         for start in starts if many or number < len(atoms) else starts[:2]:
-            for end in ENDS if many else ("\0",):
+            for end in ENDS if many else ENDS[1:2]:
                 yield start, atom, end
 
 
-def _walk(items: list[Any], start: str, before: dict[str, None], parts: dict[str, None]) -> None:
-    literals: dict[str, None] = {}
+def _spread(listed: Sequence[str], most: int) -> Sequence[str]:
+    """Return at most so many, from all over the list."""
+    return listed[:: len(listed) // (most + 1) + 1]
+
+
+def _walk(
+    items: list[Any], start: str, before: dict[str, None], parts: dict[str, None], literals: dict[str, None]
+) -> None:
     for place, (kind, about) in enumerate(items):
         name = str(kind)
-        if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
+        if name in REPEATS:
             low, high, body = about
-            if high > 8:
+            if high > FEW:
                 before.setdefault(start)
+                ends = [str(kind) in REPEATS for kind, _ in items[place + 1 :]]
+                after = _samples(
+                    items[place + 1 : place + 1 + ends.index(True)] if True in ends else items[place + 1 :]
+                )[0]
                 for sample in _samples(list(body)):
-                    parts.setdefault(sample)
-                    parts.setdefault(start + sample)
-                    after = _samples(items[place + 1 :])[0]
-                    for end in (after, f" {after}", f"{after} "):
-                        parts.setdefault(sample + end)
-            _walk(list(body), start, before, parts)
+                    for part in (
+                        sample,
+                        start + sample,
+                        sample + after,
+                        f"{sample} {after}",
+                        f"{sample}{after} ",
+                        after,
+                    ):
+                        parts.setdefault(part)
+            _walk(list(body), start, before, parts, literals)
             start += _samples(list(body))[0] * max(low, 1)
             continue
         for nested in _nested(name, about):
-            _walk(nested, start, before, parts)
+            _walk(nested, start, before, parts, literals)
         for sample in _samples([(kind, about)])[:4]:
             literals.setdefault(sample)
-            if sample.isalnum():
-                literals.setdefault(f"{sample} ")
         start += _samples([(kind, about)])[0]
-    if parts:
-        for sample in literals:
-            parts.setdefault(sample)
 
 
 def _nested(name: str, about: Any) -> list[list[Any]]:
@@ -221,26 +241,27 @@ def _samples(items: list[Any]) -> list[str]:
 
 
 def _of_one(name: str, about: Any) -> list[str]:
+    found = [""]
     match name:
         case "LITERAL":
-            return [chr(about)]
+            found = [chr(about)]
         case "NOT_LITERAL":
-            return [c for c in "a 1" if ord(c) != about][:2]
+            found = [c for c in "a 1" if ord(c) != about][:2]
         case "ANY":
-            return ["a", " "]
+            found = ["a", " "]
         case "IN":
-            return _in(about)
+            found = _in(about)
         case "BRANCH":
-            return [_samples(list(option))[0] for option in about[1]][:8]
+            found = [_samples(list(option))[0] for option in about[1]][:8]
         case "SUBPATTERN":
-            return _samples(list(about[3]))
+            found = _samples(list(about[3]))
         case "ATOMIC_GROUP":
-            return _samples(list(about))
+            found = _samples(list(about))
         case "ASSERT" if about[0] < 0:
-            return _samples(list(about[1]))
-        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            return [sample * max(about[0], 1) for sample in _samples(list(about[2]))]
-    return [""]
+            found = _samples(list(about[1]))
+        case _ if name in REPEATS:
+            found = [sample * max(about[0], 1) for sample in _samples(list(about[2]))]
+    return found
 
 
 def _in(items: Any) -> list[str]:
@@ -259,6 +280,8 @@ def _in(items: Any) -> list[str]:
         return False
 
     negated = str(items[0][0]) == "NEGATE"
-    own = [chr(about if str(kind) == "LITERAL" else about[0]) for kind, about in items if str(kind) in {"LITERAL", "RANGE"}]
+    own = [
+        chr(about if str(kind) == "LITERAL" else about[0]) for kind, about in items if str(kind) in {"LITERAL", "RANGE"}
+    ]
     chars = [char for char in ([] if negated else own[:3]) + list(CLASS) if holds(char) is not negated]
     return [*dict.fromkeys(chars)][:4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.attacks.texts import long_text
@@ -12,7 +13,7 @@ from tests.attacks.texts import long_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FIRST, LAST = 2 * 1024, 512 * 1024
+FIRST, LAST = 4 * 1024, 512 * 1024
 """Sizes of the first text that is tried and of the last one."""
 SOON, ENOUGH = 0.0008, 0.04
 """Seconds that need no second look at the first size, and seconds that can be compared."""
@@ -54,12 +55,16 @@ def seconds(work: Callable[[], object], times: int = 1) -> float:
 
 def superlinear(read: Callable[[str], object], before: str, atom: str, after: str) -> str:
     """Say that a text of twice the length takes over three times as long; empty where it does not."""
-    told = grows(lambda size: (lambda text: lambda: read(text))(long_text(atom, before, after, size)))
+    told = grows(lambda size: partial(read, long_text(atom, before, after, size)))
     return told and f"{before!r} {atom[:40]!r} {after!r}: {told}"
 
 
 def grows(
-    made: Callable[[int], Callable[[], object]], first: int = FIRST, soon: float = SOON, enough: float = ENOUGH, last: int = LAST
+    made: Callable[[int], Callable[[], object]],
+    first: int = FIRST,
+    soon: float = SOON,
+    enough: float = ENOUGH,
+    last: int = LAST,
 ) -> str:
     """Say that work of twice the size takes over three times as long; empty where it does not.
 
@@ -80,9 +85,7 @@ def _compared(made: Callable[[int], Callable[[], object]], first: int, soon: flo
     size = first
     work = made(size)
     took = seconds(work)
-    if took < soon or (took := seconds(work, 2)) < soon:
-        return ""
-    if seconds(made(4 * size)) < 8 * took:
+    if took < soon or (took := seconds(work, 2)) < soon or took < MOST * seconds(made(size // 2), 2):
         return ""
     while took < enough and size < last:
         size *= 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.attacks.bombs import CSV, OTHER, ROW, TOML, _csv, _workbook, _written, _zip, _entry, pa
+from tests.attacks.bombs import CSV, OTHER, ROW, TOML, _csv, _entry, _workbook, _written, _zip, pa
 from tests.attacks.handed import READERS, _transcripts
 from tests.records.inspect_logs import logs
 from tests.records.logs import samples
@@ -112,7 +112,9 @@ def rubric(criteria: int, levels: int, name: str = "c", words: int = 1) -> str:
     parts = [f'name = "r"\ntitle = "{"a " * words}"\n' + TOML]
     for i in range(criteria):
         parts.append(f'[[criteria]]\nname = "{name}{i}"\nquestion = "How {"warm " * words}is it?"\n')
-        parts += [f'[[criteria.levels]]\nvalue = {level}\nname = "l{level}"\nmeaning = "m"\n' for level in range(levels)]
+        parts += [
+            f'[[criteria.levels]]\nvalue = {level}\nname = "l{level}"\nmeaning = "m"\n' for level in range(levels)
+        ]
     return "".join(parts)
 
 
@@ -126,7 +128,10 @@ def _call(turn: int, **more: Any) -> dict[str, Any]:
 
 
 def _spoken(turn: int) -> dict[str, Any]:
-    return {"input": [{"role": "user", "content": f"{WORDS}{turn}"}], "output": {"role": "assistant", "content": f"Yes {turn}."}}
+    return {
+        "input": [{"role": "user", "content": f"{WORDS}{turn}"}],
+        "output": {"role": "assistant", "content": f"Yes {turn}."},
+    }
 
 
 GROWING: dict[str, dict[str, Growing]] = {
