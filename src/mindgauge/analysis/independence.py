@@ -42,7 +42,7 @@ MOST_RATERS = 40
 _NAMED = regex(r"adjudicat|arbitrat|tie[-_ ]?break|consensus|majority|aggregate", re.IGNORECASE)
 """Names of those who have seen or sum up what others said."""
 _REPEAT = regex(
-    r"^(?P<who>.*?)[\W_]*(?:run|rep|repeat|repetition|seed|sample|trial|try|pass|iter|iteration)[\W_]*\d+$",
+    r"^(?P<who>.*?)(?<![\W_])[\W_]*+(?:run|rep|repeat|repetition|seed|sample|trial|try|pass|iter|iteration)[\W_]*\d+$",
     re.IGNORECASE,
 )
 """Names that say which repeat they are."""

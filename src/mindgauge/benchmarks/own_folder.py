@@ -474,7 +474,7 @@ def _near(key: str, keys: Iterable[str]) -> str:
 
 def _plain(error: msgspec.ValidationError) -> str:
     """Say what a card needs in words of the file."""
-    if match := re.search(r"Expected `(\w+)[^`]*`, got `(\w+)`", str(error)):
+    if match := re.search(r"Expected `(\w++)[^`]*`, got `(\w+)`", str(error)):
         return f"write {_KINDS.get(match[1], match[1])}, not {_KINDS.get(match[2], match[2])}"
     return str(error)
 

@@ -38,7 +38,7 @@ _DIGEST = re.compile(r"sha[-_]?256.*|digest|hash|checksum", re.IGNORECASE)
 """How an entry of a list says its file's SHA-256, beside the file's name."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.")
 _OWN_TABLE = re.compile(r"^\| `(\w+)` \| ([\d,]+) \|", re.MULTILINE)
-_OF_CARD = re.compile(r"^\s*(?:- )?(config_name|name|split|path|num_examples): *\"?([^\"\n]+)", re.MULTILINE)
+_OF_CARD = re.compile(r"^[^\S\n]*+(?:- )?(config_name|name|split|path|num_examples): *\"?([^\"\n]+)", re.MULTILINE)
 _SHOWN = 3
 _CLOSE = 5e-4
 """How far a mean may be off that was written with three decimals."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 BOLD, NORMAL = "\033[1m", "\033[0m"
-_WORD = re.compile(r"\s*\S+\s*")
+_WORD = re.compile(r"(?:(?<!\s)\s++)?+\S+\s*")
 
 
 NARROWEST = 8

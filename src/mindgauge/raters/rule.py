@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _DECORATION = " \t\r\n\"'`*_.,:;!。，：；！“”‘’「」()（）[]【】"
 _REFUSAL = regex(
-    r"\b(?:i\s*(?:'|’)?\s*(?:am|m)?\s*(?:really |truly |very |so )?(?:sorry|unable)|i (?:can(?:no|'|’)t|cannot|won(?:'|’)t|will not))\b"
+    r"\b(?:i\s*+(?:'|’)?\s*+(?:am|m)?\s*+(?:really |truly |very |so )?(?:sorry|unable)|i (?:can(?:no|'|’)t|cannot|won(?:'|’)t|will not))\b"
     r"[^.!?\n]{0,80}\b(?:help|assist|provide|comply|continue|answer|discuss|respond|fulfil|rate|classify|label|unable|can(?:'|’|no)t)"
     r"|\bas an ai\b[^.!?\n]{0,60}\b(?:cannot|can(?:'|’)t|unable|not able)"
     r"|(?:抱歉|对不起|很遗憾)[^。！？\n]{0,30}(?:无法|不能|没办法)"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NONCE = 16
 """Signs of a nonce."""
-_BRACED = re.compile(r"(\{+)([A-Za-z_]+)(\}+)")
+_BRACED = re.compile(r"(?<!\{)(\{++)([A-Za-z_]++)(\}+)")
 _SLOT = re.compile(r"[a-z_]+")
 _SPACED = re.compile(r"\{(?=[ \t]|\w+[ \t])[ \t]*([A-Za-z_]+)[ \t]*\}")
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}

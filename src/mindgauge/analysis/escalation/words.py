@@ -42,7 +42,7 @@ GROUPINGS = 3
 _FOLDS = 5
 _RARE = 3
 """Texts that a term must occur in to be counted at all."""
-_WORD = re.compile(r"\S+=\S+|[^\W\d_]{2,}")
+_WORD = re.compile(r"(?<!\S)\S+=\S+|[^\W\d_]{2,}")
 _HAN = regex(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CannotTell: TypeAlias = Literal["stop", "pass", "fail"]
 JudgeTrust: TypeAlias = Literal["good", "moderate", "tested", "any"]
 
-_BOUND = re.compile(r"\s*([\w./-]+)\.(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?|-?\.\d+)\s*(%?)\s*")
+_BOUND = re.compile(r"\s*([\w./-]+)\.(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?|-?\.\d+)\s*+(%?)\s*+")
 _HOLDS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip

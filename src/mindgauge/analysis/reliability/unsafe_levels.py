@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-_FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
+_FORM = re.compile(r"(?P<name>[^=]*?)(?P<sign>[<>]?=)(?P<level>.+)", re.DOTALL)
 _HOW = "write CRITERION<=LEVEL, CRITERION>=LEVEL where the highest is the worst, or CRITERION=LEVEL,LEVEL"
 
 
@@ -99,11 +99,12 @@ class UnsafeRule(NamedTuple):
         Raises:
             UsageError: it is no rule.
         """
-        form = _FORM.fullmatch(text)
+        form = _FORM.fullmatch(text.strip())
         if form is None:
             raise UsageError(f"--unsafe {text!r}: {_HOW}, for example safety<=2")
-        levels = tuple(level.strip() for level in form["level"].split(",")) if form["sign"] == "=" else (form["level"],)
-        return cls(form["name"], form["sign"], levels, f"{form['name']}{form['sign']}{form['level']}")
+        name, sign, level = map(str.strip, form.groups())
+        levels = tuple(map(str.strip, level.split(","))) if sign == "=" else (level,)
+        return cls(name, sign, levels, f"{name}{sign}{level}")
 
     def about(self, criteria: Sequence[str]) -> str:
         """Return the criterion that it is about: the one it names, or the only one there is.

@@ -49,7 +49,7 @@ TRAIN = (
     "(qiuhuachuan/DialogueSafety), send it to the first author, and put the file beside test.json"
 )
 _PLACES = {
-    RaterKind.MODEL: re.compile(r"(?P<system>[^/]+/[a-z]+_shot)/(?P<run>[^/]+)/(?P<item>\d+)\.json$"),
+    RaterKind.MODEL: re.compile(r"(?<![^/])(?P<system>[^/]+/[a-z]+_shot)/(?P<run>[^/]+)/(?P<item>\d+)\.json$"),
     RaterKind.CLASSIFIER: re.compile(r"finetuned_model_predict/(?P<system>[^/]+)/(?P<run>\d+)/(?P<item>\d+)\.json$"),
 }
 _FOLDERS = {RaterKind.MODEL: "ChatGPT_gen", RaterKind.CLASSIFIER: "finetuned_model_predict"}

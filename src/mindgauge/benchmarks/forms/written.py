@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mindgauge.records.prompt import Nonces
 
 _HERE = Path(__file__).parent
-_TURN = re.compile(r"(?m)^[\s*_]*(person|listener)[*_]*\s*[:：][*_]*", re.IGNORECASE)
+_TURN = re.compile(r"(?m)^[\s*_]{0,60}+(person|listener)[*_]*\s*[:：][*_]*", re.IGNORECASE)
 _ROLES = ("client", "counsellor", "asker", "relation", "reason")
 LONGEST = 8_000
 """Characters of a text that is written anew."""

@@ -46,6 +46,8 @@ _ANSWERS = rf"(?P<model>.+)-answers-(?P<dataset>.+)-(?P<time>{_TIME})"
 _LABELLED = r"label+ed"  # labeled, labelled
 _MERGED = r"-merged[-_]labels"
 # Tried in this order: the people's consensus would also pass as the merged labels of a model called "human".
+_LONGEST = 255
+"""Characters of a file's name; no file system has longer ones."""
 _PATTERNS = {
     kind: re.compile(pattern + r"\.json")
     for kind, pattern in {
@@ -144,7 +146,7 @@ def find(data: Path) -> HelpOrHarmRelease:
 def parse_name(name: str) -> tuple[str, dict[str, str]] | None:
     """Return what kind of file this is and the parts of its name, or None for a file that is not the authors'."""
     for kind, pattern in _PATTERNS.items():
-        match = pattern.fullmatch(name)
+        match = pattern.fullmatch(name) if len(name) <= _LONGEST else None
         if match and not name.startswith("."):
             return kind, {part: value or "" for part, value in match.groupdict().items()}
     return None

@@ -276,7 +276,12 @@ def system(raw: str) -> str:
 
 def judge(stem: str) -> str:
     """Return a judge's name from the name of its file, without the ending."""
-    raw = re.sub(r"[\s_-]*(?:llms?)?[\s_-]*(?:as[\s_-]an?[\s_-])?judge[\s_-]*", " ", stem, flags=re.IGNORECASE)
+    raw = re.sub(
+        r"(?:(?<![\s_-])[\s_-]++)?+(?:llms?[\s_-]*+)?+(?:as[\s_-]an?[\s_-])?judge[\s_-]*",
+        " ",
+        stem,
+        flags=re.IGNORECASE,
+    )
     letters = _letters(raw)
     matches = (name for name, spelling in _JUDGES.items() if re.fullmatch(spelling, letters))
     return next(matches, _slug(raw) or _slug(stem))

@@ -26,7 +26,7 @@ TURNS = 10
 MOST_TURNS = 100
 UNWRITTEN = "(The client writes this message.)"
 """What a slot shows in the place of an opening that is not fixed; what was written stands in the reply's provenance."""
-CLIENT_NAME = r" \(client of .*\)$"
+CLIENT_NAME = r" \(client of .{0,200}\)$"
 """The pattern of the names that `client_name` returns."""
 
 

@@ -66,8 +66,8 @@ class JailbreakTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 _BOUNDARY = re.compile(r"(?s).*(?:[:.!?#\"”(]\s*|\n)")
 _TASK = re.compile(r"(?m)^\d+\. ?(.*)$")
-_HINGE = re.compile(r"[^.!?:\n\"”]*\w:\s*$")
-_PARAMETERS = re.compile(r"\w+\(((?:\w, )+\w)\)")
+_HINGE = re.compile(r"(?<![^.!?:\n\"”])[^.!?:\n\"”]*\w:\s*$")
+_PARAMETERS = re.compile(r"(?<!\w)\w+\(((?:\w, )+\w)\)")
 _ENOUGH = 5
 """Prompts that must end alike before the end is taken for the template's."""
 _TASKS = 4

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Reply, Sample
     from mindgauge.records.transcripts import Transcript
 
-_PAIR = re.compile(r"p_(?P<client>.+?)__a_(?P<target>.+?)__.*")
+_PAIR = re.compile(r"p_(?P<client>.+?)__a_(?P<target>.+?)__.*", re.DOTALL)
 _NAMED = re.compile(r"(?P<ident>[0-9a-f]+)_(?P<persona>[^_]+)_.+_run(?P<run>\d+)")
 UNNAMED = "unnamed"
 """A model that no folder names."""

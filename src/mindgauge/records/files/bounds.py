@@ -62,8 +62,8 @@ _HALF = regex(r"\\u(?:[dD][89a-fA-F]|0000)")
 _ODD = regex(r"[\x00\ud800-\udfff]")
 """What no store or protocol can carry: null characters and halves of characters."""
 _HALVES = regex(r"[\ud800-\udfff]")
-_LONG_NAME = regex(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
-_TEXTS = regex(r'"(?:[^"\\]|\\.)*+"')
+_LONG_NAME = regex(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|(?<![\w-])[\w-]++)[ \t]*+\.[ \t]*+){{{DEPTH}}}""")
+_TEXTS = regex(r'"(?:[^"\\]|\\[\s\S])*+(?:"|\\?\Z)')
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

@@ -32,7 +32,7 @@ TAG = "tag."
 """Before the name of a tag that has a column of its own."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _POSITION, _LETTERS = re.compile(r"#(\d{1,5})"), re.compile(r"[A-Z]{1,3}")
-_NEXT = re.compile(r",(?=\s*[\w.\- ]+=)")
+_NEXT = re.compile(r",(?=\s*+[\w.\- ]++=)")
 """A comma before a further NAME=; every other one is part of a column's name."""
 _SHOWN, _LONGEST = 30, 40
 

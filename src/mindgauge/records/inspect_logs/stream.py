@@ -39,8 +39,8 @@ _KEYS = frozenset(
 """Of a log, in the order in which Inspect writes them."""
 SAMPLES = "samples"
 _CHUNK = 1 << 20
-_TOKEN = regex(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|"', re.DOTALL)
-"""A text, a bracket, or the beginning of a text whose end is still to come."""
+_TOKEN = regex(rb'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\]]', re.DOTALL)
+"""A text, the beginning of a text whose end is still to come, or a bracket."""
 _BLANK = regex(rb"[\s]*")
 _SCALAR = regex(rb"[^\s,\]}]+")
 
@@ -186,7 +186,7 @@ class _Text:
         while True:
             match = _TOKEN.search(self._held, place)
             token = match[0] if match else b""
-            if match is None or (token == b'"'):
+            if match is None or (token[:1] == b'"' and not match["end"]):
                 place = match.start() if match else len(self._held)
                 if not keep:
                     del self._held[:place]

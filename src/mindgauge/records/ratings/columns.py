@@ -59,7 +59,7 @@ _NO_VALUE = re.compile(
 )
 """Names of columns that hold something else than a rating."""
 _REMARK = re.compile(
-    r"(?i)(?:^|_)(?:comments?|notes?|remarks?|rationale|explanation|reason|reasoning|feedback|kommentar\w*|bemerkung\w*|anmerkung\w*)(?:$|\?)"
+    r"(?i)(?:^|_)(?:comments?|notes?|remarks?|rationale|explanation|reason|reasoning|feedback|kommentar\w{0,30}|bemerkung\w{0,30}|anmerkung\w{0,30})(?:$|\?)"
     r"|备注|评论|意见|理由|说明"
 )
 """Names of columns with words that somebody wrote beside a rating."""

@@ -13,7 +13,7 @@ from mindgauge.records.ratings import columns, raters
 if TYPE_CHECKING:
     from mindgauge.records.ratings.tables import Sheet
 
-_PART = re.compile(r"^(.+?)\s*\[(.+)\]$")
+_PART = re.compile(r"^(?=(?s:.*)\]$)(.*?\S)\s*+\[((?s:.+))\]$")
 _ITEM = re.compile(
     r"(?i)^(?:reply|response|answer|case|item|text|conversation|dialogue?|vignette|message|sample|fall|回复|样本|案例|r|q|a)?[ _.\-#]*\d+$"
 )

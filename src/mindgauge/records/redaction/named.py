@@ -17,7 +17,7 @@ from mindgauge.records.regex import regex
 _PEM = regex(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL)
 _ISSUED = regex(
     r"(?<![A-Za-z0-9])(?:"
-    r"(?:sk|rk|pk)[-_](?=[A-Za-z0-9_-]*\d)(?:[A-Za-z0-9_-]{16,}[=+/.]*)+"  # OpenAI, Anthropic, OpenRouter, Stripe, DeepSeek
+    r"(?:sk|rk|pk)[-_](?=[A-Za-z0-9_-]{0,500}\d)(?:[A-Za-z0-9_-]{16,}[=+/.]*)+"  # OpenAI, Anthropic, OpenRouter, Stripe, DeepSeek
     r"|gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}"
     r"|hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z0-9]{30,}"
     r"|(?:AKIA|ASIA|AGPA|AROA|AIDA)[A-Z0-9]{16}(?![A-Z0-9])"
@@ -25,7 +25,7 @@ _ISSUED = regex(
     r"|xox[abeoprs]-[\w-]{10,}|gsk_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{30,}|xai-[A-Za-z0-9]{30,}"
     r"|nvapi-[\w-]{30,}|tgp_v1_[\w-]{20,}|fw_[A-Za-z0-9]{20,}|csk-[A-Za-z0-9]{20,}|dapi[0-9a-f]{32}|hvs\.[\w-]{20,}"
     r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{40,}|SG\.[\w-]{16,}\.[\w-]{16,}|dop_v1_[0-9a-f]{40,}|AGE-SECRET-KEY-1[A-Z0-9]{30,}"
-    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # JSON Web Tokens
+    r"|eyJ(?:[A-Za-z0-9]|[_-](?!eyJ)){8,}+\.[\w-]{8,}\.[\w-]*"  # JSON Web Tokens
     r")"
 )
 """Tokens whose issuers gave them a beginning of their own."""

@@ -35,7 +35,7 @@ _PATTERN = r"""^[ \t]{0,3}
     (?:[ \t]*+(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\]))?
     [ \t]*+(?:(?:\*\*|__)?[ \t]*+[:：](?!//)[ \t]*+(?:\*\*|__)?|(?P<heading>(?:\*\*|__)?[ \t]*+$))
     [ \t]*+""".replace("TIME", _TIME)
-_ENDED = re.compile(r"\[[^\[\]\n]*\b(?:ended|end of (?:the )?(?:chat|conversation|dialogue|transcript))\b[^\[\]\n]*\]", re.IGNORECASE)  # fmt: skip
+_ENDED = re.compile(r"\[(?=[^\[\]\n]*\]\Z)[^\[\]\n]*\b(?:ended|end of (?:the )?(?:chat|conversation|dialogue|transcript))\b[^\[\]\n]*\]", re.IGNORECASE)  # fmt: skip
 _WORDS = 2
 """Words of a name that nothing says is a speaker's, at most: longer ones begin sentences."""
 _SHARE = 3

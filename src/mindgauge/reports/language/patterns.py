@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NUMBER = r"[<>≥≤±+−]{0,2}\$?\d[\d,]*(?:\.\d+)?(?:[ \xa0]?%|[ \xa0]points?\b|[ \xa0](?:s|min|MB)\b)?"
-_PART = re.compile(r"\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<either>[^<>]*\|[^<>]*)>")
+_PART = re.compile(r"\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<either>[^<>|]*+\|[^<>]*)>")
 _BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))+?"
 """Anything in which every bracket that is opened is closed, two deep at most."""
 _KINDS = {

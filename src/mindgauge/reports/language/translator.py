@@ -40,7 +40,7 @@ else comes stays English soon."""
 _MOST_CLAUSES = 3
 _MOST_JOINT = 5
 """Items of a list that may be one name: a title has its own commas."""
-_EDGES = re.compile(r"^([\s–,:;]*)(.*?)([\s–,:;]*)$", re.DOTALL)
+_EDGES = re.compile(r"^([\s–,:;]*+)((?:.*[^\s–,:;])?)([\s–,:;]*)$", re.DOTALL)
 _FULL_SIGNS = {".": "。", ",": "，", ";": "；", ":": "："}
 _SIGNS = str.maketrans({",": "，", ":": "：", ";": "；"})
 _ACCOUNT = (

@@ -45,7 +45,7 @@ _SOURCES = ("source", "dataset", "dataset_id", "origin", "corpus")
 _SCORES = re.compile(r"^(?:sc\d+|score|rating|evaluation|.*_score|.*_rating|.*_human|.*_gpt4o|human|judge|model)$")
 _RATED = re.compile(r"^(?P<criterion>.+?)_(?P<rater>human|gpt4o|judge)$")
 _WIDE = regex(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
-_OPTION = re.compile(r"^\s*([A-Z])[.):](?=\s|\w)", re.MULTILINE)
+_OPTION = re.compile(r"^[^\S\n]*+([A-Z])[.):](?=\s|\w)", re.MULTILINE)
 
 
 class Roles(NamedTuple):
@@ -91,7 +91,7 @@ def roles(rows: Sequence[Row]) -> Roles:
 
 def leaf(name: str) -> str:
     """Return the telling part of a flattened name: `item.label` is a label, `judge_raw.content` a judge's words."""
-    parts = re.sub(r"\s*\(.*?\)", "", name.casefold()).replace(" ", "_").split(".")
+    parts = re.sub(r"(?<!\s)\s*\([^)\n]{0,200}\)", "", name.casefold()).replace(" ", "_").split(".")
     if parts[-1] in {"content", "text"} and len(parts) > 1:
         return "response" if "choices" in parts else parts[-2]
     return parts[-1]

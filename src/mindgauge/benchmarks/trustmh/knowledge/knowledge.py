@@ -5,7 +5,6 @@ USMLE-mental of PsyEval; as a task of TrustMH-Bench, arXiv 2603.03047. Departure
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
@@ -92,13 +91,14 @@ def _rotated(sample: Sample) -> Sample:
 def _question(sample: Sample) -> MultipleChoice:
     """Return the question that a sample was written from, as `MultipleChoice.sample` writes it."""
     letters = ascii_uppercase[: int(sample.tags["options"])]
-    pattern = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
-    match = re.fullmatch(pattern, sample.messages[0].content, re.DOTALL)
-    if match is None:
-        raise ValueError(f"sample {sample.id} is not written with the options {letters}")
-    text, *options = match.groups()
+    text, options = sample.messages[0].content, list[str]()
+    for letter in reversed(letters):
+        text, begun, option = text.rpartition(f"\n{letter}. ")
+        if not begun:
+            raise ValueError(f"sample {sample.id} is not written with the options {letters}")
+        options.insert(0, option)
     right = None if sample.target is None else letters.index(str(sample.target))
-    return MultipleChoice(text, tuple(options), right)
+    return MultipleChoice(text.removesuffix("\n"), tuple(options), right)
 
 
 # Knowledge: examination questions about mental disorders, each asked with its options in two orders.

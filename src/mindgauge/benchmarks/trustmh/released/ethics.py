@@ -19,7 +19,7 @@ OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
 STORED = "*-ethics_reasoning-*.json"
 """Which files hold stored outputs, as a pattern of the shell's."""
 PRINCIPLES = ("sc1", "sc2", "sc3", "sc4", "sc5")
-_OPTION = re.compile(r"(?m)^\s*([A-D])\s*[.．]\s*(.*?)\s*$")
+_OPTION = re.compile(r"(?m)^[^\S\n]*+([A-D])\s*+[.．]\s*+((?:\S++|[^\S\n]++(?=\S))*+)")
 
 
 class Dilemma(NamedTuple):

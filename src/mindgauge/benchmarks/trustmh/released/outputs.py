@@ -27,9 +27,9 @@ KINDS = {
     "control": "control",
 }
 """Their names of the four questions about a story, and ours."""
-_TIER_1 = re.compile(r"final_report_(?P<model>.+)_tier1\.json$")
-_TIER_2 = re.compile(r"final_report_(?P<model>.+)_data_tier_(?P<tier>2[ab])_nsamples_\d+\.json$")
-_ANSWERS = re.compile(r"outputs_(?P<model>.+)_data_tier_3_nsamples_\d+_.*\.jsonl$")
+_TIER_1 = re.compile(r"(?<![^/])final_report_(?P<model>.+)_tier1\.json$")
+_TIER_2 = re.compile(r"(?<![^/])final_report_(?P<model>.+)_data_tier_(?P<tier>2[ab])_nsamples_\d+\.json$")
+_ANSWERS = re.compile(r"(?<![^/])outputs_(?=.*\.jsonl$)(?P<model>.+)_data_tier_3_nsamples_\d+_.*\.jsonl$")
 _ASIDE = re.compile(r"\([^()]*\)")
 _MARKED = re.compile(r"(?<![\w.+-])([1-4])\)")
 _DIGIT = re.compile(r"(?<![\w.+-])([1-4])(?!\w|\.\d)")

@@ -18,8 +18,8 @@ TIERS = {"1": ("tier_1.txt", "tier_1_labels.txt", 10), "2a": ("tier_2a.txt", "ti
          "2b": ("tier_2b.txt", "tier_2_labels.txt", 98)}  # fmt: skip
 _ASKED = re.compile(r"\b(?:what|how) should ", re.IGNORECASE)
 _BLOCK = re.compile(
-    r"<BEGIN><(?P<head>[^>]*)>\n(?P<story>.*?)\n\s*<END><(?P<tail>[^>]*)><About: (?P<about>[^,>]*), ?Questionee: (?P<asked>[^,>]*), ?"
-    r"Questioner: (?P<asker>[^,>]*), ?Topic: (?P<topic>[^>]*)>",
+    r"<BEGIN><(?P<head>[^<>]*)>\n(?P<story>(?:(?!<BEGIN>).)*?)\n\s{0,40}<END><(?P<tail>[^<>]*)><About: (?P<about>[^,<>]*), ?Questionee: (?P<asked>[^,<>]*), ?"
+    r"Questioner: (?P<asker>[^,<>]*), ?Topic: (?P<topic>[^<>]*)>",
     re.DOTALL,
 )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNSTATED = "unstated"
 """The developer of a model whose name names none."""
-_UNSAFE = re.compile(r'[<>:"\\|?*\x00-\x1f\x7f]+|[. ]+$')
+_UNSAFE = re.compile(r'[<>:"\\|?*\x00-\x1f\x7f]+|(?<![. ])[. ]+$')
 _LONGEST = 100
 """Bytes of a part of a path; a file system takes 255, and a folder of folders less."""
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)|data$|unknown$|\.*$", re.IGNORECASE)
