@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from mindgauge.analysis.reliability.card import BesideClinician, Bound, WorstReplies
 from mindgauge.analysis.reliability.coefficients import of_blocks, within
@@ -15,6 +14,7 @@ from mindgauge.stats.left_out import LEVEL, exchanged, left_out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.scale import ValueScale
