@@ -16,7 +16,7 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="csv, parquet, hub (the Hugging Face layout), inspect (logs for Inspect's viewer), otel and openinference (ratings for the traces they are of), review (what people should read first), decisions (what people decided in view), or questions (a benchmark's, to be answered elsewhere)."
+            help="csv, parquet, hub (the Hugging Face layout), inspect (logs for Inspect's viewer), review (what people should read first), decisions (what people decided in view), or questions (a benchmark's, to be answered elsewhere)."
         ),
     ],
     out: Annotated[

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "inspect", "otel", "openinference", "review", "decisions", QUESTIONS)
-_FOLDERS = {"hub", "inspect", "otel", "openinference", "review", "decisions"}
+FORMATS = ("csv", "parquet", "hub", "inspect", "review", "decisions", QUESTIONS)
+_FOLDERS = {"hub", "inspect", "review", "decisions"}
 """Formats that are written to folders of this machine only."""
 
 
@@ -82,8 +82,7 @@ def export(
     Args:
         run: a run directory; for `questions`, a benchmark.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
-            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `otel` or
-            `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
+            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
         out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
@@ -253,9 +252,7 @@ def _for_tool(
         return _inspect(folder, store, benchmarks, manifest)
     if to == "review":
         return _review(folder, store, benchmarks, unsafe, lot)
-    if to == "decisions":
-        return _decisions(folder, store, benchmarks)
-    return _traces(folder, store, benchmarks, manifest, to)
+    return _decisions(folder, store, benchmarks)
 
 
 def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple[list[Written], list[str]]:
@@ -264,20 +261,6 @@ def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple
 
     with ExportFolder(folder) as files:
         notes = decisions.write(files, store, benchmarks)
-    return files.written, notes
-
-
-def _traces(
-    folder: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any], to: str
-) -> tuple[list[Written], list[str]]:
-    """Write ratings for the tools that a log came from."""
-    from mindgauge.reports.export import traces
-
-    with ExportFolder(folder) as files:
-        if to == "otel":
-            notes = traces.write_events(files, store, benchmarks, manifest.get("ended", manifest.get("created", "")))
-        else:
-            notes = traces.write_annotations(files, store, benchmarks)
     return files.written, notes
 
 

@@ -55,8 +55,7 @@ def test_every_other_format_takes_dialogues(run: Path, tmp_path: Path) -> None:
     notes = {
         to: exported(run, to, tmp_path / to, **options).notes
         for to, options in {
-            "hub": {"licence": "CC0-1.0"}, "inspect": {}, "otel": {}, "openinference": {},
-            "review": {},
+            "hub": {"licence": "CC0-1.0"}, "inspect": {}, "review": {},
         }.items()
     }  # fmt: skip
     assert any("replies answer a dialogue as it was held" in note for note in notes["hub"])
@@ -68,5 +67,3 @@ def test_every_other_format_takes_dialogues(run: Path, tmp_path: Path) -> None:
     assert all([m["role"] for m in sample["messages"]] == ["user", "assistant"] * 6 for sample in complete)
     review = pl.read_csv(tmp_path / "review" / "review.csv", infer_schema=False)
     assert review["dialogue"].str.contains("Assistant: ").any()
-    assert (tmp_path / "otel" / "evaluations.jsonl").stat().st_size
-    assert (tmp_path / "openinference" / "annotations.jsonl").stat().st_size
