@@ -333,7 +333,7 @@ def test_a_gate_knows_stock_replies_as_a_share_and_rates_no_message_by_them(run:
         assert "stock" not in " ".join(decision.notes)
 
 
-@pytest.mark.parametrize("to", ["csv", "hub", "eee", "inspect", "otel"])
+@pytest.mark.parametrize("to", ["csv", "hub", "inspect"])
 def test_a_run_with_stock_replies_is_exported(run: Path, tmp_path: Path, to: str) -> None:
     licence = "CC-BY-4.0" if to == "hub" else None
     assert mindgauge.export(run, to=to, out=tmp_path / to, licence=licence)

@@ -6,7 +6,7 @@ import typer
 
 from mindgauge.cli import options, render
 
-_OF_HUB = options.under("Of hub and eee")
+_OF_HUB = options.under("Of hub")
 _OF_REVIEW = options.under("Of review")
 _OF_PARQUET = options.under("Of parquet")
 
@@ -16,7 +16,7 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="csv, parquet, hub (the Hugging Face layout), eee (Every Eval Ever: figures and ratings), inspect (logs for Inspect's viewer), otel and openinference (ratings for the traces they are of), review (what people should read first), decisions (what people decided in view), or questions (a benchmark's, to be answered elsewhere)."
+            help="csv, parquet, hub (the Hugging Face layout), inspect (logs for Inspect's viewer), review (what people should read first), decisions (what people decided in view), or questions (a benchmark's, to be answered elsewhere)."
         ),
     ],
     out: Annotated[
@@ -47,15 +47,8 @@ def export(
     rows_per_file: Annotated[int | None, _OF_PARQUET(min=1, help="With parquet; 100,000 if not given.")] = None,
     show_texts: Annotated[
         bool,
-        _OF_HUB("--show-texts", help="With hub and eee: also what was said of restricted messages, which quotes them."),
+        _OF_HUB("--show-texts", help="With hub: also what was said of restricted messages, which quotes them."),
     ] = False,
-    organisation: Annotated[str | None, _OF_HUB(metavar="NAME", help="With eee: who publishes.")] = None,
-    relationship: Annotated[
-        str | None,
-        _OF_HUB(
-            help="With eee: what they have to do with the models: first_party, third_party, collaborative or other."
-        ),
-    ] = None,
     dataset: Annotated[
         str | None,
         _OF_HUB(
@@ -72,13 +65,12 @@ def export(
     """Write a run in another tool's format, or a benchmark's questions for those who answer them elsewhere."""
     from mindgauge.commands.export import export as function
 
-    stated = {"organisation": organisation, "relationship": relationship, "dataset": dataset}
     with render.working("Writing"):
         result = function(
             run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
             partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
             show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
-            **{name: value for name, value in stated.items() if value is not None},
+            dataset=dataset,
         )  # fmt: skip
     if json:
         render.as_json(result)

@@ -21,35 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.reports.export.every_eval_ever.log import Publisher
     from mindgauge.reports.export.worklist import Lot
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "eee", "inspect", "otel", "openinference", "review", "decisions", QUESTIONS)
-_FOLDERS = {"eee", "hub", "inspect", "otel", "openinference", "review", "decisions"}
+FORMATS = ("csv", "parquet", "hub", "inspect", "review", "decisions", QUESTIONS)
+_FOLDERS = {"hub", "inspect", "review", "decisions"}
 """Formats that are written to folders of this machine only."""
 
 
-class DrawOptions(TypedDict, total=False):
-    """How replies are drawn for a review list; see `export`."""
+class ExportOptions(TypedDict, total=False):
+    """What one format alone takes; see `export`."""
 
     draw: int | str | None
     random: int | None
     seed: int
-
-
-class PublisherOptions(TypedDict, total=False):
-    """Who passes figures on; see `export`."""
-
-    organisation: str
-    relationship: str
-
-
-class ExportOptions(DrawOptions, PublisherOptions, total=False):
-    """What one format alone takes; see `export`."""
-
-    dataset: str
+    dataset: str | None
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -95,9 +82,7 @@ def export(
     Args:
         run: a run directory; for `questions`, a benchmark.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
-            `eee`, for Every Eval Ever: a file of figures for each benchmark and model, and its ratings line by line;
-            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `otel` or
-            `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
+            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
         out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
@@ -106,21 +91,19 @@ def export(
             the list is then ordered by what is learned from the replies that people rated.
         partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
-        show_texts: for `hub` and `eee`, also replies to messages that a benchmark's authors released under restrictions, and
+        show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
             reasons about them, which stand there by ids and values otherwise.
         data: for `questions`, a copy of the authors' released files, or a table of your own; our own samples if not given.
         columns: for `questions`, how that table is read, see `run`.
         limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
         where: for `questions`, tag → values of the samples to keep.
-        of_format: for `review`, what is listed where not all is; for `eee`, who publishes; and for `hub`, where:
+        of_format: for `review`, what is listed where not all is; and for `hub`, where:
 
             draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
                 lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
                 list, `100=60,400=40,rest=50`.
             random: how many of them are drawn from the rest; 50 if not given.
             seed: of the lot.
-            organisation: who publishes.
-            relationship: what they have to do with the models: `first_party`, `third_party`, `collaborative` or `other`.
             dataset: where on the Hub this will stand, OWNER/NAME; files for the pages of the models are written then, too.
 
     Raises:
@@ -135,7 +118,7 @@ def export(
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
     refuse_unknown(of_format, ExportOptions, export)
-    lot, publisher, dataset = _lot(to, of_format), _publisher(to, of_format), _dataset(to, of_format)
+    lot, dataset = _lot(to, of_format), _dataset(to, of_format)
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -150,10 +133,6 @@ def export(
         if to == "hub":
             written_files, notes = _hub(
                 Path(path), store, benchmarks, manifest, licence or "", dataset, show_texts=show_texts
-            )
-        elif to == "eee":
-            written_files, notes = _every_eval_ever(
-                Path(path), store, benchmarks, manifest, publisher, show_texts=show_texts
             )
         elif to in _FOLDERS:
             written_files, notes = _for_tool(to, Path(path), store, benchmarks, manifest, unsafe, lot)
@@ -203,7 +182,7 @@ def _check(
         raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
     if to != "parquet" and (partition_by or rows is not None):
         raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
-    if show_texts and to not in {"hub", "eee"}:
+    if show_texts and to != "hub":
         raise UsageError(f"--show-texts is about what is published; --to {to} holds every text anyway")
     if rows is not None and rows < 1:
         raise UsageError(f"--rows-per-file is at least 1, not {rows}")
@@ -231,60 +210,18 @@ def _write_tables(
         tabular.write_parquet(files, store, benchmarks, partition_by, rows or tabular.ROWS)
 
 
-def _publisher(to: str, of_format: ExportOptions) -> Publisher:
-    """Read who publishes.
-
-    Raises:
-        UsageError: the format has no place for it, or the relationship is none that there is.
-    """
-    from mindgauge.reports.export.every_eval_ever.log import RELATIONSHIPS, Publisher
-
-    stated = {name: str(value) for name, value in of_format.items() if name in PublisherOptions.__annotations__}
-    if stated and to != "eee":
-        raise UsageError(
-            f"--organisation and --relationship say who publishes to Every Eval Ever; they have no use with --to {to}"
-        )
-    if not stated.get("organisation", "named").strip():
-        raise UsageError("--organisation says who publishes: give a name, or leave it out")
-    publisher = Publisher(**stated)
-    if publisher.relationship not in RELATIONSHIPS:
-        raise UsageError(f"--relationship is one of {', '.join(RELATIONSHIPS)}, not {publisher.relationship!r}")
-    return publisher
-
-
 def _dataset(to: str, of_format: ExportOptions) -> str:
     """Read where the hub layout will stand.
 
     Raises:
         UsageError: the format has no place for it, or it is no name of a dataset.
     """
-    dataset = of_format.get("dataset", "")
+    dataset = of_format.get("dataset") or ""
     if dataset and to != "hub":
         raise UsageError(f"--dataset says where the hub layout will stand; it has no use with --to {to}")
     if dataset and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset, re.ASCII):
         raise UsageError(f"--dataset is OWNER/NAME, as the Hub names datasets, not {dataset!r}")
     return dataset
-
-
-def _every_eval_ever(
-    folder: Path,
-    store: Store,
-    benchmarks: list[Benchmark],
-    manifest: dict[str, Any],
-    publisher: Publisher,
-    *,
-    show_texts: bool,
-) -> tuple[list[Written], list[str]]:
-    """Write a file of figures for each benchmark and model, and its ratings."""
-    from mindgauge.analysis.score import score
-    from mindgauge.models.providers import hosts
-    from mindgauge.reports.export.every_eval_ever import log
-
-    with ExportFolder(folder) as files:
-        notes = log.write(
-            files, store, benchmarks, score(store.folder), manifest, publisher, hosts(), show_texts=show_texts
-        )
-    return files.written, notes
 
 
 def _inspect(
@@ -315,9 +252,7 @@ def _for_tool(
         return _inspect(folder, store, benchmarks, manifest)
     if to == "review":
         return _review(folder, store, benchmarks, unsafe, lot)
-    if to == "decisions":
-        return _decisions(folder, store, benchmarks)
-    return _traces(folder, store, benchmarks, manifest, to)
+    return _decisions(folder, store, benchmarks)
 
 
 def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple[list[Written], list[str]]:
@@ -326,20 +261,6 @@ def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple
 
     with ExportFolder(folder) as files:
         notes = decisions.write(files, store, benchmarks)
-    return files.written, notes
-
-
-def _traces(
-    folder: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any], to: str
-) -> tuple[list[Written], list[str]]:
-    """Write ratings for the tools that a log came from."""
-    from mindgauge.reports.export import traces
-
-    with ExportFolder(folder) as files:
-        if to == "otel":
-            notes = traces.write_events(files, store, benchmarks, manifest.get("ended", manifest.get("created", "")))
-        else:
-            notes = traces.write_annotations(files, store, benchmarks)
     return files.written, notes
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from urllib.parse import urlsplit
-
 import msgspec
 
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
@@ -45,9 +42,3 @@ PROVIDERS = {
     "vllm": Provider("http://127.0.0.1:8000/v1"),
     "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY", "x-ai"),
 }
-
-
-@functools.cache
-def hosts() -> frozenset[str]:
-    """Return the hosts of those who sell answers; not those where people run models themselves."""
-    return frozenset(urlsplit(provider.url).hostname or "" for provider in PROVIDERS.values() if provider.key)

@@ -164,6 +164,15 @@ def test_unknown_formats_are_refused_in_one_line(run: Path) -> None:
         export(run, to="parket")
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"to": "csv", "dataset": "a/b"}, "--to csv"), ({"to": "hub", "licence": "MIT", "dataset": "x"}, "OWNER/NAME")],
+)
+def test_a_place_on_the_hub_that_makes_no_sense_is_refused(run: Path, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        export(run, **options)
+
+
 def test_a_run_of_labels_is_exported_loaded_and_exported_again_alike(
     small: Copy, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -35,19 +35,15 @@ class PublishedFigures(NamedTuple):
         """
         return cls(scores, gate, pseudonyms(people))
 
-    def of_model(self, benchmark: str, model: str, *, leading_only: bool = False) -> tuple[list[Score], dict[str, str]]:
-        """Return figures that have a value, what the benchmark goes by first; and for each that is withheld, why.
-
-        They are on the whole; what the benchmark goes by, also on the group that it looks at first.
-        """
+    def of_model(self, benchmark: str, model: str) -> tuple[list[Score], dict[str, str]]:
+        """Return the figures that the benchmark goes by and that have a value; and for each that is withheld, why."""
         rates = {metric.name for metric in STATUS_RATES}
         leading = {id(score) for score in self.scores.leading}
         own = [
             score for score in self.scores.metrics
-            if (score.benchmark, score.model) == (benchmark, model) and score.name not in rates
-            and (id(score) in leading or (score.slice == "all" and not leading_only))
+            if (score.benchmark, score.model) == (benchmark, model) and score.name not in rates and id(score) in leading
         ]  # fmt: skip
-        own.sort(key=lambda score: (id(score) not in leading, score.slice != "all"))
+        own.sort(key=lambda score: score.slice != "all")
         withheld = {
             f"{score.name} ({score.criterion}, {score.slice}) by {self.rater(score.rater)}": self._why(score)
             for score in own

@@ -56,7 +56,7 @@ class ModelResults(NamedTuple):
 
     def withheld(self, models: Sequence[str]) -> int:
         """Count the figures that a judge may not give."""
-        return sum(len(self.figures.of_model(self.benchmark, model, leading_only=True)[1]) for model in models)
+        return sum(len(self.figures.of_model(self.benchmark, model)[1]) for model in models)
 
     def for_page(self, model: str, dataset: str, revision: str, date: str) -> str:
         """Write the file for a model's own page; empty where no figure has an interval.
@@ -73,7 +73,7 @@ class ModelResults(NamedTuple):
         return "".join(_yaml(entry) for entry in entries)
 
     def _leading(self, model: str) -> list[Score]:
-        return self.figures.of_model(self.benchmark, model, leading_only=True)[0]
+        return self.figures.of_model(self.benchmark, model)[0]
 
     def _trust(self, score: Score) -> str:
         return self.figures.verdict(score) if {score.rater, score.rater.rpartition(":")[0]} & self.judges else ""
