@@ -307,7 +307,7 @@ def opening(run: Path) -> list[Figure]:
     found = []
     with Store(run) as store:
         for name, look in (
-            ("see that its schema is ours", lambda: _check(store._db, store.path, write=False)),  # noqa: SLF001
+            ("see that its schema is ours", lambda: _check(store._db, store.path)),  # noqa: SLF001
             ("see that it is as it was closed", lambda: soundness._as_closed(store.path)),  # noqa: SLF001
             ("see so row by row (killed, live)", lambda: soundness._check_all(store._db, store.path)),  # noqa: SLF001
         ):

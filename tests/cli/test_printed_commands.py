@@ -34,9 +34,9 @@ def _spliced(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr):
             for before, after in zip(node.values, node.values[1:], strict=False):
-                value_follows = isinstance(before, ast.Constant) and isinstance(after, ast.FormattedValue)
-                if value_follows and OPEN.search(str(before.value)):
-                    yield f"{path.relative_to(SOURCES)}:{node.lineno}: {before.value!r}"
+                text = str(before.value) if isinstance(before, ast.Constant) else ""
+                if isinstance(after, ast.FormattedValue) and OPEN.search(text):
+                    yield f"{path.relative_to(SOURCES)}:{node.lineno}: {text!r}"
 
 
 def test_no_message_puts_a_name_into_a_command_unquoted() -> None:
