@@ -28,7 +28,7 @@ FAMILIES = (" ", "\n", "\t", "a", "A", "1", "_", "-", ".", ",", ":", "*", "#", "
 REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 FEW = 8
 """Repeats that are too few to take time."""
-SMALL, LARGE, LONG = 32, 200, 800
+SMALL, LARGE, LONG = 24, 200, 800
 """Pieces that are tried of a pattern, few and many, and the length from which it has fewer."""
 ENDS = ("", "\0", "\n!")
 CLASS = "".join(FAMILIES[:31]) + string.ascii_letters + string.digits + "中：é\r;!?%+~&$^，。"
@@ -174,7 +174,7 @@ def texts(pattern: re.Pattern[Any], *, many: bool) -> Iterator[tuple[str, str, s
     own += [*_spread(words, most // 2), *(f"\n{start}" for start in starts)]
     atoms = [*dict.fromkeys(filter(None, own))]
     for number, atom in enumerate([*atoms, *_spread(FAMILIES, most)]):
-        for start in starts if many or number < len(atoms) else starts[:2]:
+        for start in starts if many or number < len(atoms) else starts[:1]:
             for end in ENDS if many else ENDS[1:2]:
                 yield start, atom, end
 

@@ -82,10 +82,14 @@ def grows(
 
 
 def _compared(made: Callable[[int], Callable[[], object]], first: int, soon: float, enough: float, last: int) -> str:
-    size = first
-    work = made(size)
-    took = seconds(work)
-    if took < soon or (took := seconds(work, 2)) < soon or took < MOST * seconds(made(size // 2), 2):
+    for size in (first // 4, first):  # what is slow in any text need not be tried on a long one
+        work = made(size)
+        took = seconds(work)
+        if took >= soon and (took := seconds(work, 2)) >= soon:
+            if took < MOST * seconds(made(size // 2), 2):
+                return ""
+            break
+    else:
         return ""
     while took < enough and size < last:
         size *= 2

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -15,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import mindgauge
 from mindgauge.store import Store, opening
 from tests import in_process
-from tests.faults.campaign import BENCHMARK, Work, command, content, made, start, unharmed
+from tests.faults.campaign import Work, command, start
+from tests.faults.interrupted import AtLine
 from tests.faults.server import Server
 
 if TYPE_CHECKING:
     from types import FrameType
 
-STORE = (f"{Path(mindgauge.__file__).parent}/store/", f"{Path(mindgauge.__file__).parent}/runs/")
-SMALL = Work(2)
 STARTED = "print('started', flush=True); from mindgauge.cli import main; main()"
 LINE = "mindgauge: stopped; run the same command to begin again"
 
@@ -155,60 +151,18 @@ def test_the_program_that_calls_the_command_line_keeps_its_own_way_to_be_interru
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-class _AtLine:
-    """Raises an interrupt at the n-th line of the store and of what works with it, by which each step is reached."""
-
-    def __init__(self, number: int) -> None:
-        self.left = number
-
-    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(STORE):
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-        return self
-
-
-def _interrupted_run(server: Server, run: Path, number: int) -> int:
-    """Make a run in this process, interrupted at a line; return how many lines were left."""
-    tracer = _AtLine(number)
-    before = sys.gettrace()
-    sys.settrace(tracer)
-    try:
-        made(server, run, SMALL)
-    except BaseException as error:  # noqa: BLE001 - SQLite makes another error of it
-        error.with_traceback(None)
-    finally:
-        sys.settrace(before)
-    gc.collect()
-    for handle in Path("/proc/self/fd").iterdir():  # what the end of a process lets go of
-        with contextlib.suppress(OSError):
-            if handle.readlink().is_relative_to(run):
-                os.close(int(handle.name))
-    return tracer.left
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the files that a process has open are told by Linux")
-@pytest.mark.parametrize("times", [8, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [8, pytest.param(250, marks=pytest.mark.long)])
 def test_a_run_interrupted_at_any_line_and_gone_on_with_is_whole(tmp_path: Path, times: int) -> None:
-    """500 interrupts; before, one while the file was laid out left it without tables, and the same command refused it."""
-    draw = random.Random(0)
-    expected = unharmed(SMALL)
-    with Server() as server:
-        lines = -_interrupted_run(server, tmp_path / "whole", 0)
-        for number in range(times):
-            run = tmp_path / str(number)
-            _interrupted_run(server, run, draw.randint(1, lines))
-            made(server, run, SMALL)
-            assert content(run, BENCHMARK) == expected, number
+    """Two interrupts a run on average. Before, one at the first opening left no tables, and the same command was refused."""
+    words = [sys.executable, "-m", "tests.faults.interrupted", str(tmp_path), str(times)]
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{times} whole\n", done.stderr
 
 
 def test_no_interrupt_leaves_a_run_without_its_tables(tmp_path: Path) -> None:
     """At each line of the first opening, and the same command then goes on."""
 
-    class Stop(_AtLine):
+    class Stop(AtLine):
         def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
             return super().__call__(frame, event, _) if frame.f_code.co_filename == opening.__file__ else None
 

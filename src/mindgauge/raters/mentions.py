@@ -28,7 +28,7 @@ DENIED = "it has the name in a sentence with a negation"
 EITHER = "the name in it may be that of another"
 NOT_KNOWN = "the sample does not say whose name is looked for"
 _ARRAY = regex(r"\[\s*+(?:[\"'][^\[\]]*+)?+\]")
-_ASIDE = regex(r"\(.{0,200}?\)|（.{0,200}?）")
+_ASIDE = regex(r"\([^)\n]{0,200}+\)|（[^）\n]{0,200}+）")
 _LONGEST_NAME = 200
 _COPIED = 3
 """Words in a row that nobody writes twice by chance."""

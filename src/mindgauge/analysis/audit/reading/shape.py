@@ -91,7 +91,7 @@ def roles(rows: Sequence[Row]) -> Roles:
 
 def leaf(name: str) -> str:
     """Return the telling part of a flattened name: `item.label` is a label, `judge_raw.content` a judge's words."""
-    parts = re.sub(r"(?<!\s)\s*\([^)\n]{0,200}\)", "", name.casefold()).replace(" ", "_").split(".")
+    parts = re.sub(r"(?<!\s)\s*\([^)\n]{0,200}+\)", "", name.casefold()).replace(" ", "_").split(".")
     if parts[-1] in {"content", "text"} and len(parts) > 1:
         return "response" if "choices" in parts else parts[-2]
     return parts[-1]
