@@ -128,16 +128,22 @@ def read(
     if files or len(parts) > 1:  # a run holds each rating once
         _refuse_repeats(frame, names)
     frame = frame.with_row_index("row")
-    scales = {}
-    for criterion in frame["criterion"].unique().sort().to_list():
+    scales, off_scales = {}, [pl.Series(dtype=pl.UInt32)]
+    by_criterion = frame.group_by("criterion").agg("row").sort("criterion")  # to filter by each takes their square
+    for criterion, places in zip(*by_criterion, strict=True):
+        rows = frame[places]
         declared = (scale or {}).get(criterion, (scale or {}).get("*", ""))
-        declared = declared or (layout.scale if _worded(frame, criterion) else "")
-        rows = frame.filter(pl.col("criterion") == criterion)
+        declared = declared or (layout.scale if _worded(rows) else "")
         scales[criterion], off_scale, remarks = settle(
             rows, criterion, declared, source_scales.get(criterion), nominal=criterion in nominal
         )
         notes += remarks
-        frame = _without(frame, criterion, off_scale, scales[criterion], notes)
+        if len(off_scale):
+            off_scales.append(off_scale)
+            notes.append(
+                _off_scale(rows.filter(pl.col("row").is_in(off_scale.implode())), criterion, scales[criterion])
+            )
+    frame = _without(frame, pl.concat(off_scales))
     scales = _with_unsafe(scales, rules, notes)
     _refuse_unknown(frame, critical)
     return Ratings(
@@ -155,13 +161,9 @@ def _holds_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in ("run.sqlite", "manifest.toml"))
 
 
-def _worded(frame: pl.DataFrame, criterion: str) -> bool:
+def _worded(rows: pl.DataFrame) -> bool:
     """Whether a criterion has words for levels."""
-    return bool(
-        frame.select(
-            ((pl.col("criterion") == criterion) & pl.col("value").is_not_null() & pl.col("number").is_null()).any()
-        ).item()
-    )
+    return bool(rows.select((pl.col("value").is_not_null() & pl.col("number").is_null()).any()).item())
 
 
 def _with_unsafe(scales: dict[str, ValueScale], rules: Sequence[UnsafeRule], notes: list[str]) -> dict[str, ValueScale]:
@@ -319,8 +321,8 @@ def _run(folder: Path) -> _Source:
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
-    criteria = frame["criterion"].unique()  # one after the other, so that little stands in memory at once
-    if sum(frame.filter(pl.col("criterion") == name).n_unique(_KEY) for name in criteria) == len(frame):
+    criteria = frame.select(_KEY).group_by("criterion")  # one after the other, so that little stands in memory at once
+    if sum(rows.n_unique() for _, rows in criteria) == len(frame):
         return
     repeated = frame.filter(pl.struct(_KEY).is_duplicated())
     surplus = len(repeated) - repeated.select(pl.struct(_KEY).n_unique()).item()
@@ -332,19 +334,18 @@ def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
     )
 
 
-def _without(
-    frame: pl.DataFrame, criterion: str, off_scale: pl.Series, scale: ValueScale, notes: list[str]
-) -> pl.DataFrame:
-    """Count values off the scale as missing, and say how many there were."""
-    if off_scale.is_empty():
-        return frame
-    faulty = pl.col("row").is_in(off_scale.implode()) & (pl.col("criterion") == criterion)
-    faults = frame.filter(faulty)
+def _off_scale(faults: pl.DataFrame, criterion: str, scale: ValueScale) -> str:
+    """Say how many values are off the scale, and that they count as missing."""
     values = faults["value"].value_counts(sort=True)
     faulty_values = ", ".join(f"{n} × {value}" for value, n in values.head(_FIRST).iter_rows())
-    notes.append(
-        f"{criterion}: {len(faults)} values are off the scale {scale} ({faulty_values}; first: {long.lines(faults)}) and count as missing"
-    )
+    return f"{criterion}: {len(faults)} values are off the scale {scale} ({faulty_values}; first: {long.lines(faults)}) and count as missing"
+
+
+def _without(frame: pl.DataFrame, off_scale: pl.Series) -> pl.DataFrame:
+    """Count values off the scale as missing."""
+    if off_scale.is_empty():
+        return frame
+    faulty = pl.col("row").is_in(off_scale.implode())
     blank = pl.lit(None)
     return frame.with_columns(
         value=pl.when(faulty).then(blank).otherwise(pl.col("value")),

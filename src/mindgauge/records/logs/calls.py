@@ -64,7 +64,7 @@ def dialogue(conversation: str, members: Sequence[LoggedCall]) -> dict[str, Any]
     for call in calls:
         spoken = [m for m in (*call.sent, *call.answered) if m.role != "system"]
         system = next((m.text for m in call.sent if m.role == "system"), system)
-        parts = _joined(parts, [_DialoguePart(m, call) for m in spoken])
+        _join(parts, [_DialoguePart(m, call) for m in spoken])
     if not parts:
         return None
     models = Counter(call.model for call in calls if call.model)
@@ -92,19 +92,30 @@ def month(started: int) -> str:
     return datetime.datetime.fromtimestamp(started / 1e9, datetime.UTC).strftime("%Y-%m")
 
 
-def _joined(parts: list[_DialoguePart], new: list[_DialoguePart]) -> list[_DialoguePart]:
+def _join(parts: list[_DialoguePart], new: list[_DialoguePart]) -> None:
     """Add what a call tells to what calls before it told: the whole dialogue again, its end, or what came next.
 
     A dialogue that begins the same and goes on in another way, such as an answer that was asked for again, takes the
     place of the one before from where they part.
     """
-    if not parts or not new:
-        return parts or new
-    before, after = [part.message for part in parts], [part.message for part in new]
-    common = next((place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))  # fmt: skip
-    if common == len(after):
-        return parts
-    if common == len(before) or common:
-        return [*parts[:common], *new[common:]]
-    overlap = next((n for n in range(min(len(before), len(after)), 0, -1) if before[-n:] == after[:n]), 0)
-    return [*parts, *new[overlap:]]
+    shorter = min(len(parts), len(new))
+    common = next((n for n in range(shorter) if parts[n].message != new[n].message), shorter)
+    if common == len(new):
+        return
+    if common:
+        del parts[common:]
+    else:
+        common = _overlap([part.message for part in parts[-shorter:]], [part.message for part in new[:shorter]])
+    parts += new[common:]
+
+
+def _overlap(before: list[LoggedMessage], after: list[LoggedMessage]) -> int:
+    """Return how many messages end the one list and begin the other, in one pass (Knuth, Morris and Pratt)."""
+    joined: list[LoggedMessage | None] = [*after, None, *before]
+    ends = [0]
+    for message in joined[1:]:
+        length = ends[-1]
+        while length and joined[length] != message:
+            length = ends[length - 1]
+        ends.append(length + (joined[length] == message))
+    return ends[-1] if before else 0

@@ -185,8 +185,7 @@ def _refuse_mixed(frame: pl.DataFrame) -> None:
         value=pl.col("value").first(),
         line=pl.col("line").first(),
     )
-    for criterion in forms["criterion"].unique(maintain_order=True):
-        own = forms.filter(pl.col("criterion") == criterion)
+    for (criterion,), own in forms.group_by("criterion", maintain_order=True):
         numbers, words = own.filter(pl.col("numbers") == 1), own.filter(pl.col("numbers") == 0)
         if len(numbers) and len(words):
             raise DataError(

@@ -185,9 +185,10 @@ def _others(group: list[Wide], values: list[str], subject: list[str]) -> list[st
     used = {*values, *subject, *(column for table in group for column in table.roles.values())}
     surplus: dict[str, None] = {}
     for table in group:
+        known = used | {subjects.cluster(table, subject)}
         surplus |= dict.fromkeys(
-            name for name, column in table.columns.items() if name not in used and column.filled and not column.counts and name != subjects.cluster(table, subject)
-        )  # fmt: skip
+            name for name, column in table.columns.items() if name not in known and column.filled and not column.counts
+        )
     if not surplus:
         return []
     several = "s" if len(surplus) > 1 else ""

@@ -36,28 +36,28 @@ def written(frame: pl.DataFrame, idle: Collection[str], said: Collection[str], n
     """
     number = pl.col("value").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
     odd = frame.filter(pl.col("value").is_not_null(), ~number).select("criterion", "value").unique()
-    values = (
-        frame.filter(pl.col("value").is_not_null()).select("criterion", "value").unique().sort("criterion", "value")
-    )
-    for criterion in odd["criterion"].unique().sort():
-        levels = [v for v in values.filter(pl.col("criterion") == criterion)["value"] if v.casefold() not in idle]
+    values = frame.filter(pl.col("value").is_not_null()).select("criterion", "value").unique()
+    values = values.join(odd.select("criterion").unique(), on="criterion").sort("criterion", "value")
+    replaced: list[tuple[str, str, str]] = []
+    ticked: list[str] = []
+    for (criterion,), own in values.group_by("criterion", maintain_order=True):
+        levels = [v for v in own["value"] if v.casefold() not in idle]
         if not levels or any(level.casefold() in said for level in levels):
             continue
         for spelling in (_quoted, _commas, _percent, _shares, _labelled, _ticks):
             spelled = spelling(levels)
             if any(level != target for level, target in spelled.items()):
-                frame = _replaced(frame, criterion, spelled)
+                replaced += [(str(criterion), *spelling) for spelling in spelled.items()]
                 first, target = next((a, b) for a, b in spelled.items() if a != b)
                 notes.append(f"{criterion}: values such as {first!r} are read as {target!r}")
                 if spelling is _ticks and NO not in spelled.values():
-                    frame = _unticked(frame, criterion, notes)
+                    ticked.append(str(criterion))
                 break
-    return frame
-
-
-def _replaced(frame: pl.DataFrame, criterion: str, spelled: dict[str, str]) -> pl.DataFrame:
-    value = pl.when(pl.col("criterion") == criterion).then(pl.col("value").replace(spelled)).otherwise("value")
-    return frame.with_columns(value=value)
+    if replaced:
+        table = pl.DataFrame(replaced, schema=["criterion", "value", "spelled"], orient="row")
+        frame = frame.join(table, on=["criterion", "value"], how="left", maintain_order="left")
+        frame = frame.with_columns(value=pl.coalesce("spelled", "value")).drop("spelled")
+    return _unticked(frame, ticked, notes) if ticked else frame
 
 
 def _all(levels: Sequence[str], read: Callable[[str], str | None]) -> dict[str, str]:
@@ -139,20 +139,20 @@ def _ticks(levels: Sequence[str]) -> dict[str, str]:
     return {level: NO if level.casefold() in crossed else YES for level in levels}
 
 
-def _unticked(frame: pl.DataFrame, criterion: str, notes: list[str]) -> pl.DataFrame:
-    """Read an empty cell of a criterion that was only ticked as `no`, in rows that somebody rated."""
-    own = pl.col("criterion") == criterion
+def _unticked(frame: pl.DataFrame, criteria: list[str], notes: list[str]) -> pl.DataFrame:
+    """Read an empty cell of criteria that were only ticked as `no`, in rows that somebody rated."""
+    own = pl.col("criterion").is_in(criteria)
     rows = ["file", "row", "rater", "system"]
     only_ticks = (
         pl.col("value").is_null() | pl.col("value").str.to_lowercase().is_in([YES, NO, *_TICKS, *_EITHER])
     ).all()
     frame = frame.with_columns(rated=pl.col("value").is_not_null().any().over(rows), ticks=only_ticks.over("criterion"))
     frame = frame.with_columns(rated=pl.col("rated") | pl.col("ticks").all().over(rows))
-    blank = frame.select((own & pl.col("value").is_null() & pl.col("rated")).sum()).item()
-    if blank:
+    empty = own & pl.col("value").is_null() & pl.col("rated")
+    for criterion, blank in frame.filter(empty).group_by("criterion", maintain_order=True).len().iter_rows():
         notes.append(
             f"{criterion}: {blank:,} empty {'cell is' if blank == 1 else 'cells are'} read as {NO!r}, since it was only ticked; where an empty cell "
             "is a missing rating, write yes and no"
         )
-    value = pl.when(own & pl.col("value").is_null() & pl.col("rated")).then(pl.lit(NO)).otherwise("value")
+    value = pl.when(empty).then(pl.lit(NO)).otherwise("value")
     return frame.with_columns(value=value).drop("rated", "ticks")
