@@ -372,7 +372,7 @@ def test_many_batches_are_said_in_a_few_words(tmp_path: Path, replies_file: Writ
     words = f"annotate new project --benchmark dialogue_safety --items {path} --annotators ana,ben --batch 2"
     made = cli(tmp_path, *words.split())
     assert "project: 21 items; 10 batches of 2, 1 batch of 1; 10 anchors to train on" in made.stdout
-    written = cli(tmp_path, *"annotate export project --all".split())
+    written = cli(tmp_path, *["annotate", "export", "project", "--all"])
     assert "batches 1–11 are not closed" in written.stdout + written.stderr
     assert "0 labels of batch 1–11:" in written.stdout
 
