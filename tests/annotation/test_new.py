@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from sqlalchemy import inspect, text
 
 from mindgauge import benchmarks
 from mindgauge.annotation import people
 from mindgauge.annotation.blind import Blind
+from mindgauge.annotation.database import Database
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Policy, Role
 from mindgauge.commands.annotate.new import annotate_new
@@ -350,12 +352,38 @@ def test_two_projects_do_not_share_a_database(tmp_path: Path, replies_file: Writ
     Annotation.open(tmp_path / "one").close()
 
 
+@pytest.mark.parametrize("table", ["comments", "items", "people", "project", "customers"])
+def test_a_database_of_another_program_is_refused_and_keeps_its_tables(
+    tmp_path: Path, replies_file: Written, database_url: str, table: str
+) -> None:
+    theirs = Database(database_url)
+    theirs.write(lambda c: c.execute(text(f"CREATE TABLE {table} (words TEXT)")))
+    theirs.write(lambda c: c.execute(text(f"INSERT INTO {table} VALUES ('theirs')")))
+    asked: dict[str, Any] = {"benchmark": "dialogue_safety", "items": replies_file(*dialogues(2)), "annotators": TEAM}
+    with pytest.raises(UsageError, match=f"this database is not empty, it has {table}; give the project a new one"):
+        annotate_new(tmp_path / "project", database=database_url, **asked)
+    assert not (tmp_path / "project").exists()
+    assert theirs.read(lambda c: inspect(c).get_table_names()) == [table]
+    assert theirs.read(lambda c: c.execute(text(f"SELECT words FROM {table}")).scalars().all()) == ["theirs"]
+    theirs.close()
+
+
+def test_many_batches_are_said_in_a_few_words(tmp_path: Path, replies_file: Written) -> None:
+    path = replies_file(*dialogues(21))
+    words = f"annotate new project --benchmark dialogue_safety --items {path} --annotators ana,ben --batch 2"
+    made = cli(tmp_path, *words.split())
+    assert "project: 21 items; 10 batches of 2, 1 batch of 1; 10 anchors to train on" in made.stdout
+    written = cli(tmp_path, *["annotate", "export", "project", "--all"])
+    assert "batches 1–11 are not closed" in written.stdout + written.stderr
+    assert "0 labels of batch 1–11:" in written.stdout
+
+
 def test_the_command_line_prints_a_link_for_each_person(tmp_path: Path, replies_file: Written) -> None:
     path = replies_file(*dialogues(2))
     words = f"annotate new project --benchmark dialogue_safety --items {path} --annotators ana,ben --adjudicator dana"
     said = cli(tmp_path, *words.split())
     assert len(set(re.findall(r"http://\w+\.localhost:8765(?=/join/)", said.stdout))) == 4
-    assert "project: 2 items; batches of 2; 10 anchors to train on" in said.stdout
+    assert "project: 2 items; 1 batch of 2; 10 anchors to train on" in said.stdout
     assert cli(tmp_path, *words.split(), code=2).stderr.count("\n") == 1
     words = f"annotate new other --benchmark dialogue_safety --items {path} --annotators ana --annotators ben --json"
     found = json.loads(cli(tmp_path, *words.split()).stdout)

@@ -65,7 +65,8 @@ class Database:
             parsed = make_url(url)
         except (ArgumentError, ValueError) as error:
             raise UsageError(
-                f"{redacted(url)!r} is no database URL; write postgresql://USER@HOST/NAME, or leave it out for a file"
+                f"{redacted(url)!r} is no database URL; write postgresql://USER:PASSWORD@HOST/NAME, "
+                "with %40 for @ in a password, %2F for / and so on, or leave it out for a file"
             ) from error
         self.sqlite = parsed.get_backend_name() == "sqlite"
         if self.sqlite and not parsed.database:

@@ -19,6 +19,7 @@ from mindgauge.annotation.database import Database
 from mindgauge.annotation.records import Item, Person, Phase, Project, Role
 from mindgauge.annotation.schema import people_of
 from mindgauge.records import digest, encode
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.files import private as sealed
@@ -140,20 +141,25 @@ def set_up(
     """Make the tables and fill them, all or nothing.
 
     Raises:
-        UsageError: a project is in the database already.
+        UsageError: a project is in the database already, or tables of another program are.
     """
-    named = [identified(person) for person in people]
+    asked = [identified(person) for person in people]
 
     def fill(c: Connection) -> None:
-        if inspect(c).has_table("project") and c.execute(select(schema.project.c.id)).first() is not None:
-            if {person.id for person in people_of(c)} == {person.id for person in named}:
+        tables = inspect(c).get_table_names()
+        if schema.metadata.tables.keys() <= set(tables) and c.execute(select(schema.project.c.id)).first() is not None:
+            if {person.id for person in people_of(c)} == {person.id for person in asked}:
                 return  # the answer to the commit was lost
             raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
+        if tables:
+            raise UsageError(
+                f"{database.name}: this database is not empty, it has {named(tables)}; give the project a new one"
+            )
         schema.metadata.create_all(c)
         c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
         add_rubric(c, rubric)
         _add_items(c, items)
-        for person in named:
+        for person in asked:
             add_person(c, person, items)
 
     database.write(fill)

@@ -1,13 +1,15 @@
 """`mindgauge annotate`: people label in the browser, alone, in batches, under a gate."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.records.rounding import bounded, percent
+from mindgauge.records.english import ranges
+from mindgauge.records.rounding import bounded, percent, plural
 from mindgauge.records.shell import command_line
 from mindgauge.stats.level import named as with_level
 
@@ -101,8 +103,10 @@ def new(
 def made(result: "NewProject") -> None:
     """Print what was set up, and the links."""
     crisis = f", {result.crisis} of them with a sign of risk" if result.crisis else ""
-    sizes = ", ".join(map(str, result.batches))
-    print(f"{result.folder}: {result.items} items{crisis}; batches of {sizes}; {result.training} anchors to train on")
+    sizes = ", ".join(
+        f"{plural(count, 'batch', 'batches')} of {size}" for size, count in Counter(result.batches).items()
+    )
+    print(f"{result.folder}: {result.items} items{crisis}; {sizes}; {result.training} anchors to train on")
     print(f"{result.rubric}, gate {result.gate:g}, gold {result.policy}, labels in {result.database}")
     render.table(
         "Links, each for one person and good once; send each to its own person only", ["person", "role", "link"],
@@ -168,7 +172,7 @@ def status(
     for note in result.notes:
         print(f"Note: {note}")
     if result.in_run:
-        print(f"In the run: people's ratings of batch {', '.join(map(str, result.in_run))}")
+        print(f"In the run: people's ratings of batch {ranges(result.in_run)}")
     print(result.next)
 
 
@@ -284,7 +288,7 @@ def export(
         return
     for note in result.notes:
         print(f"note: {note}")
-    batches = f"batch {', '.join(map(str, result.batches))}" if result.batches else "no batch"
+    batches = f"batch {ranges(result.batches)}" if result.batches else "no batch"
     print(f"{result.labels} labels of {batches}: {', '.join(w.file for w in result.files)}")
     print(result.path)
 
@@ -327,7 +331,7 @@ def import_(
         f"({result.form})"
     )
     if result.closed:
-        print(f"closed: batch {', '.join(map(str, result.closed))}")
+        print(f"closed: batch {ranges(result.closed)}")
 
 
 # `mindgauge annotate`: people label in the browser, alone, in batches, under a gate.

@@ -191,7 +191,7 @@ def _released(
         available.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)
     if problems and not available:
-        raise problems[0]
+        raise min(problems, key=lambda problem: isinstance(problem, records.OtherExportError))
     if not available:
         raise UsageError(
             f"{name}: it does not say how released replies or ratings are read; `run` and `audit` read its data, and "

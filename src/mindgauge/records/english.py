@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def named(items: Sequence[str], joined: str = "and", limit: int = 3) -> str:
     if len(items) > limit + 1:
         return f"{', '.join(items[:limit])} {joined} {len(items) - limit} more"
     return f" {joined} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Write rising numbers, those that follow each other as a range: 1–3, 5."""
+    runs = [list(run) for _, run in groupby(enumerate(numbers), lambda place: place[1] - place[0])]
+    return ", ".join(f"{run[0][1]}–{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)
 
 
 def nearest(name: str, names: Collection[str], otherwise: str, least: float = 0.6) -> str:

@@ -125,16 +125,17 @@ def test_another_benchmarks_export_is_refused(exported: Path, tmp_path: Path) ->
         mindgauge.load("psycrisis", data=exported, out=tmp_path / "loaded")
 
 
+@pytest.mark.parametrize("name", ["help_or_harm/response", "help_or_harm"])
 @pytest.mark.parametrize(
     ("column", "cell", "problem"),
     [("details", '{"status": "bogus"}', "'bogus' in details is no status"), ("details", "{", "details is no JSON"),
      ("evaluation_run", 10**9, "evaluation_run counts repeats, and is not 1000000000")],
 )  # fmt: skip
 def test_a_damaged_export_is_told_in_one_line(
-    exported: Path, tmp_path: Path, column: str, cell: object, problem: str
+    exported: Path, tmp_path: Path, column: str, cell: object, problem: str, name: str
 ) -> None:
     shutil.copytree(exported, tmp_path / "hub")
     path = min((tmp_path / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
     pl.read_parquet(path).with_columns(pl.lit(cell).alias(column)).write_parquet(path)
     with pytest.raises(DataError, match=problem):
-        mindgauge.load("help_or_harm/response", data=tmp_path / "hub", out=tmp_path / "loaded", anyway=True)
+        mindgauge.load(name, data=tmp_path / "hub", out=tmp_path / "loaded", anyway=True)

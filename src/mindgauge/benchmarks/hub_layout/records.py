@@ -56,16 +56,21 @@ _STATUS = {
 }  # fmt: skip
 
 
+class OtherExportError(DataError):
+    """A folder is the export of another benchmark."""
+
+
 def load(benchmark: Benchmark, layout: HubLayout) -> Released:
     """Load the replies of a folder in this layout, and everything that was said of them; of a closed question, labels.
 
     Raises:
-        DataError: the folder is another benchmark's export, has nothing of this one, or a table is broken.
+        OtherExportError: the folder is another benchmark's export.
+        DataError: it has nothing of this one, or a table is broken.
     """
     summary = layout.exported().get("summary", {})
     exported = {str(summary[name]) for name in ("benchmark", "labels_of") if summary.get(name)}
     if exported and benchmark.name not in exported:
-        raise DataError(f"{layout.data}: an export of {summary['benchmark']}, not of {benchmark.name}")
+        raise OtherExportError(f"{layout.data}: an export of {summary['benchmark']}, not of {benchmark.name}")
     reader = LayoutReader(benchmark, layout)
     return reader.labelled() if benchmark.closed else reader.replied()
 

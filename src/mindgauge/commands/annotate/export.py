@@ -13,7 +13,7 @@ from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
 from mindgauge.records.command_result import Tabular, noted
-from mindgauge.records.english import nearest
+from mindgauge.records.english import nearest, ranges
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
@@ -111,4 +111,4 @@ def _notes(open_batches: list[int], unfinished: list[int], to: str) -> list[str]
 
 
 def _batches(numbers: list[int]) -> str:
-    return f"batch {numbers[0]} is" if len(numbers) == 1 else f"batches {', '.join(map(str, numbers))} are"
+    return f"batch {numbers[0]} is" if len(numbers) == 1 else f"batches {ranges(numbers)} are"
