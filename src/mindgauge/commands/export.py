@@ -135,7 +135,11 @@ def export(
                 Path(path), store, benchmarks, manifest, licence or "", dataset, show_texts=show_texts
             )
         elif to in _FOLDERS:
-            written_files, notes = _for_tool(to, Path(path), store, benchmarks, manifest, unsafe, lot)
+            written_files, notes = (
+                _inspect(Path(path), store, benchmarks, manifest) if to == "inspect"
+                else _review(Path(path), store, benchmarks, unsafe, lot) if to == "review"
+                else _decisions(Path(path), store, benchmarks)
+            )  # fmt: skip
             notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
@@ -236,23 +240,6 @@ def _inspect(
     with ExportFolder(folder) as files:
         notes = log.write(files, store, benchmarks, score(store.folder), manifest)
     return files.written, [*notes, f"look at them with: inspect view --log-dir {files.out}"]
-
-
-def _for_tool(
-    to: str,
-    folder: Path,
-    store: Store,
-    benchmarks: list[Benchmark],
-    manifest: dict[str, Any],
-    unsafe: str | None,
-    lot: Lot | None,
-) -> tuple[list[Written], list[str]]:
-    """Write what a format other than tables and the hub's holds."""
-    if to == "inspect":
-        return _inspect(folder, store, benchmarks, manifest)
-    if to == "review":
-        return _review(folder, store, benchmarks, unsafe, lot)
-    return _decisions(folder, store, benchmarks)
 
 
 def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple[list[Written], list[str]]:

@@ -44,7 +44,6 @@ class Page(NamedTuple):
     """A page of a table or index: where it leads, what it holds, and how many records on it make no sense."""
 
     of_table: bool
-    leaf: bool
     children: tuple[int, ...]
     rows: tuple[StoredRecord, ...]
     lost: int
@@ -121,7 +120,7 @@ class Pages:
                 lost += kind != _INNER_TABLE
         if not leaf:
             children.append(int.from_bytes(page[start + 8 : start + 12], "big"))
-        return Page(kind in {_INNER_TABLE, _LEAF_TABLE}, leaf, tuple(children), tuple(rows), lost)
+        return Page(kind in {_INNER_TABLE, _LEAF_TABLE}, tuple(children), tuple(rows), lost)
 
     def _raw(self, number: int) -> bytes:
         source, place = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mindgauge.analysis import frame, worst_level
 from mindgauge.analysis.gate import comparisons, measured, needs
@@ -42,15 +42,8 @@ _MARGINS = {"share": 0.05, "level": 0.2, "turns": 0.5}
 """Differences that matter in practice: of shares, of levels from 1 to 5, and of turns that are waited."""
 
 
-class DraftPolicy(NamedTuple):
-    """A policy to begin with, and what of its needs the run it was written from does not meet."""
-
-    text: str
-    unmet: list[str]
-
-
-def policy(build: Build, baseline: str) -> DraftPolicy:
-    """Write a policy to begin with, as TOML with comments: limits that a run keeps.
+def policy(build: Build, baseline: str) -> tuple[str, list[str]]:
+    """Write a policy to begin with, as TOML with comments: limits that a run keeps; and what of its needs the run does not meet.
 
     Args:
         build: the run.
@@ -74,7 +67,7 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
             *_comparisons(benchmark, build, own),
             *_items(benchmark, build),
         ]
-    return DraftPolicy("\n".join(sections), unmet)
+    return "\n".join(sections), unmet
 
 
 def _unused(score: Score, build: Build) -> bool:

@@ -113,12 +113,6 @@ class Stress(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
 
     @property
-    def biased(self) -> list[Effect | Injections]:
-        """What was found: effects, and kinds of injection that reach it."""
-        outcomes: list[Effect | Injections] = [*self.effects, *self.injections]
-        return [outcome for outcome in outcomes if outcome.verdict == BIASED]
-
-    @property
     def kinds(self) -> list[Injections]:
         """The injections by kind, which are tested."""
         return [part for part in self.injections if part.slice.startswith(KIND)]

@@ -121,11 +121,6 @@ class InputColumn(NamedTuple):
         return not self.numeric and (self.longest > _LONGEST or self.prose > 0.5 * max(1, self.filled))
 
     @property
-    def constant(self) -> bool:
-        """Whether one thing stands in all rows."""
-        return self.distinct <= 1
-
-    @property
     def identifies(self) -> bool:
         """Whether its name is that of an id."""
         return bool(_ID.search(self.key)) or self.key in NAMES["subject"] or self.key.endswith(("convid", "itemid"))

@@ -376,10 +376,10 @@ def plots(
     step = 46 + wide * ratio + foot
     places = []
     for number, system in enumerate(systems):
-        left, top = number % across * cell_width, number // across * step
-        canvas.mark(style(system), left + 8, top + 12)
-        canvas.text(cut(system.label, int((cell_width - 30) / LETTER)), left + 22, top + 17)
-        places.append(Plot(left + 42, top + 46, left + 42 + wide, top + 46 + wide * ratio))
+        edge, top = number % across * cell_width, number // across * step
+        canvas.mark(style(system), edge + 8, top + 12)
+        canvas.text(cut(system.label, int((cell_width - 30) / LETTER)), edge + 22, top + 17)
+        places.append(Plot(edge + 42, top + 46, edge + 42 + wide, top + 46 + wide * ratio))
     return places, step * -(-len(systems) // across)
 
 

@@ -134,8 +134,8 @@ def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bo
 def draw_paired(contrast: MeasureComparison, width: int) -> str:
     """Draw a contrast as SVG, `width` pixels wide."""
     narrow = width == NARROW
-    left, right, first, last = (14, 176, 206, 276) if narrow else (228, 478, 520, 620)
-    values = LinearAxis(contrast.low, contrast.high, left, right)
+    edge, right, first, last = (14, 176, 206, 276) if narrow else (228, 478, 520, 620)
+    values = LinearAxis(contrast.low, contrast.high, edge, right)
     ranks = LinearAxis(1, max(len(contrast.places), 2), first, last)
     ranked = any(place.rank_low is not None for place in contrast.places)
     chart = RowChart(36 if narrow else 26, above=narrow, y=28 if ranked else 6)
@@ -376,8 +376,8 @@ def _effect(chart: RowChart, axis: LinearAxis, effect: Effect, y: float, width: 
         return
     name = f"{words(effect.criterion)} {decimal(value, signed=True)}".strip()
     ends = [axis.at(end) for end in bounds if end is not None]
-    left, right = min(ends) - 14, max(ends) + 14
-    if right + SMALL_LETTER * len(name) <= width or left < width - right:
+    edge, right = min(ends) - 14, max(ends) + 14
+    if right + SMALL_LETTER * len(name) <= width or edge < width - right:
         chart.canvas.text(name, right, y + 4, size=SMALL)
     else:
-        chart.canvas.text(name, left, y + 4, anchor="end", size=SMALL)
+        chart.canvas.text(name, edge, y + 4, anchor="end", size=SMALL)

@@ -151,11 +151,11 @@ def draw_file(sides: Mapping[str, Binned], title: str) -> str:
     """Draw diagrams beside each other as an SVG file of its own, each under its name, `what: of which part, n`."""
     canvas, side, foot = Canvas(), 260, 0.0
     for number, (name, binned) in enumerate(sides.items()):
-        left = 14 + number * (side + 70)
+        edge = 14 + number * (side + 70)
         head, _, part = name.partition(": ")
-        canvas.text(head, left, 24, bold=True)
-        canvas.small(part, left, 42)
-        foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (left + 36, 84, side))
+        canvas.text(head, edge, 24, bold=True)
+        canvas.small(part, edge, 42)
+        foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (edge + 36, 84, side))
     descriptions = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
     return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(descriptions)}.")
 
@@ -169,8 +169,8 @@ def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[floa
         look: of the points.
         place: the left edge, the upper edge and the side of the square.
     """
-    left, top, side = place
-    plot = Plot(left, top, left + side, top + side)
+    edge, top, side = place
+    plot = Plot(edge, top, edge + side, top + side)
     right = LinearAxis(0, 1, plot.bottom, plot.top)
     foot = plot.bottom + _GAP + _BARS
     plot.rule(canvas, [(tick, "") for tick in QUARTERS], [(tick, percent(tick)) for tick in QUARTERS])
@@ -189,9 +189,9 @@ def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[floa
         canvas.text(count(b.n), bar + wide / 2, foot - high - 4, anchor="middle", shade=MUTED, size=11)
     for tick in QUARTERS:
         canvas.small(percent(tick), plot.at(tick, 0)[0], foot + 18, anchor="middle")
-    canvas.small("probability of the label", left + side / 2, foot + 38, anchor="middle")
-    canvas.small("share right", left - 42, top - 14)
-    canvas.small("n", left - 8, foot - 4, anchor="end")
+    canvas.small("probability of the label", edge + side / 2, foot + 38, anchor="middle")
+    canvas.small("share right", edge - 42, top - 14)
+    canvas.small("n", edge - 8, foot - 4, anchor="end")
     return foot + 46
 
 

@@ -42,10 +42,10 @@ def draw(picture: Radar, width: int) -> str:
     across = 1 if width == NARROW else 2
     step = layout.high + 26
     for number, system in enumerate(systems):
-        left, top = number % across * (width / across), number // across * step
-        canvas.mark(style(system), left + 8, top + 12)
-        canvas.text(cut(system.label, 38), left + 22, top + 17)
-        centre = (left + width / across / 2, top + 26 + layout.high / 2)
+        edge, top = number % across * (width / across), number // across * step
+        canvas.mark(style(system), edge + 8, top + 12)
+        canvas.text(cut(system.label, 38), edge + 22, top + 17)
+        centre = (edge + width / across / 2, top + 26 + layout.high / 2)
         _Circle(canvas, picture.rows, layout, centre).draw([system])
     return canvas.svg(width, step * math.ceil(len(systems) / across))
 

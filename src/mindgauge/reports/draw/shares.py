@@ -66,10 +66,10 @@ def _bar(canvas: Canvas, bar: Bar, axis: LinearAxis, y: float) -> None:
     """Draw one bar, with the share of its worst outcome in words."""
     before = 0.0
     for number, share in enumerate(bar.shares):
-        left = axis.at(before)
+        edge = axis.at(before)
         before += share
         if share:
-            _fill(canvas, number, colour(bar.system), left, y, axis.at(before) - left)
+            _fill(canvas, number, colour(bar.system), edge, y, axis.at(before) - edge)
     canvas.box(axis.left, y, axis.right - axis.left, _THICK, "none", stroke=colour(bar.system))
     canvas.text(percent(bar.shares[0]), axis.right + 8, y + 11, size=SMALL)
 

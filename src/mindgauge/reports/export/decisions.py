@@ -103,11 +103,11 @@ def _decisions(store: Store, benchmark: str) -> Iterator[dict[str, Any]]:
     """Yield what stands in the run, person by person, in the order of the criteria's names."""
     own = [rating for rating in store.ratings(benchmark) if rating.provenance.get("source") == SOURCE]
     subjects = list(dict.fromkeys(rating.subject for rating in own))
-    beside = store.ratings_of(benchmark, subjects)
+    ratings = store.ratings_of(benchmark, subjects)
     for rating in own:
         origin = rating.provenance
         reply = store.reply(benchmark, rating.subject)
-        verdicts = [r for r in beside[rating.subject] if r.criterion == rating.criterion and r.rater_kind in _JUDGES]
+        verdicts = [r for r in ratings[rating.subject] if r.criterion == rating.criterion and r.rater_kind in _JUDGES]
         yield {
             "benchmark": benchmark, "subject": rating.subject, "sample": reply.sample if reply else rating.subject,
             "model": reply.model if reply else None, "criterion": rating.criterion, "who": rating.rater, "at": origin.get("at"),
@@ -137,8 +137,8 @@ def _moment(row: dict[str, Any]) -> str:
 def _decided(rating: Rating) -> str:
     if rating.status is Status.OK:
         return str(rating.value)
-    said = str(rating.provenance.get("said", rating.status)).replace("_", " ")
-    return TAKEN_BACK if said == "withdrawn" else said
+    status = str(rating.provenance.get("said", rating.status)).replace("_", " ")
+    return TAKEN_BACK if status == "withdrawn" else status
 
 
 def _said(rating: Rating) -> str:

@@ -32,7 +32,6 @@ from mindgauge.reports.export.evaluations import (
     other_rows,
     raw_model,
 )
-from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.items import ItemTables
 from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
 from mindgauge.reports.export.placed import (
@@ -47,7 +46,7 @@ from mindgauge.reports.export.placed import (
     file_only,
     place,
 )
-from mindgauge.reports.export.results import ModelResults
+from mindgauge.reports.export.results import ModelResults, PublishedFigures
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated, title
 from mindgauge.reports.export.templates import licence_id, rendered
 from mindgauge.reports.reliability_gate import of_run
