@@ -143,12 +143,12 @@ def set_up(
     Raises:
         UsageError: a project is in the database already, or tables of another program are.
     """
-    asked = [identified(person) for person in people]
+    identities = [identified(person) for person in people]
 
     def fill(c: Connection) -> None:
         tables = inspect(c).get_table_names()
         if schema.metadata.tables.keys() <= set(tables) and c.execute(select(schema.project.c.id)).first() is not None:
-            if {person.id for person in people_of(c)} == {person.id for person in asked}:
+            if {person.id for person in people_of(c)} == {person.id for person in identities}:
                 return  # the answer to the commit was lost
             raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
         if tables:
@@ -159,7 +159,7 @@ def set_up(
         c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
         add_rubric(c, rubric)
         _add_items(c, items)
-        for person in asked:
+        for person in identities:
             add_person(c, person, items)
 
     database.write(fill)

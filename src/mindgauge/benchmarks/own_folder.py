@@ -370,8 +370,8 @@ class _Reading:
         for metric, names in suited:
             if not names:
                 self.add(METRICS, f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name")  # fmt: skip
-        taken = Counter((metric.name, metric.label, name) for metric, names in suited for name in names)
-        for name in dict.fromkeys(name for (name, _, _), times in taken.items() if times > 1):
+        uses = Counter((metric.name, metric.label, name) for metric, names in suited for name in names)
+        for name in dict.fromkeys(name for (name, _, _), times in uses.items() if times > 1):
             self.add(METRICS, f"two of its metrics have the name {name} on one criterion; give one of them another")
         return tuple(msgspec.structs.replace(metric, criteria=names) for metric, names in suited)
 

@@ -46,8 +46,8 @@ def run(program: str) -> Never:
         program: the module, which is loaded here.
     """
     _Command.signal, _Command.interrupt, _Command.code = 0, KeyboardInterrupt(), None
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    ours = {number: _stop for number, handler in before.items() if handler is not signal.SIG_IGN}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = {number: _stop for number, handler in handlers.items() if handler is not signal.SIG_IGN}
     alone = hasattr(sys.modules["__main__"], "main")
     """Whether Python ends with this command, which another program has called otherwise."""
     try:
@@ -60,22 +60,22 @@ def run(program: str) -> Never:
         except BaseException as error:  # an interrupt becomes any error on its way through libraries
             if not _Command.signal and not isinstance(error, KeyboardInterrupt):
                 _Command.code = 1
-                _handle(ours if alone else before)
+                _handle(ours if alone else handlers)
                 raise
             _Command.signal = _Command.signal or signal.SIGINT
     except KeyboardInterrupt:
         pass
     if _Command.signal:
-        _handle(dict.fromkeys(before, signal.SIG_IGN))
+        _handle(dict.fromkeys(handlers, signal.SIG_IGN))
         _end_children()
         by = " by SIGTERM" if _Command.signal == signal.SIGTERM else ""
-        kept = " ".join(" ".join(_Command.interrupt.args).split()) or "run the same command to begin again"
+        advice = " ".join(" ".join(_Command.interrupt.args).split()) or "run the same command to begin again"
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
             sys.stdout.flush()
-            sys.stderr.write(f"mindgauge: stopped{by}; {kept}\n")
+            sys.stderr.write(f"mindgauge: stopped{by}; {advice}\n")
             sys.stderr.flush()
         _Command.code = 128 + _Command.signal
-    _handle(ours if alone else before)
+    _handle(ours if alone else handlers)
     sys.exit(_Command.code)
 
 

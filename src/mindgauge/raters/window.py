@@ -111,14 +111,14 @@ def window(
     turns = len(messages)
     rated = rated or range(turns)[-1:]
     last = max(rated, default=0)
-    known = _measured(cost, tuple(messages[:2]), get_ident()).extended(messages)
-    if known.sums[turns] <= budget:
+    measured = _measured(cost, tuple(messages[:2]), get_ident()).extended(messages)
+    if measured.sums[turns] <= budget:
         return Window(tuple(range(turns)), turns)
-    risks = known.signs(last)
+    risks = measured.signs(last)
     risk = next(iter(risks), None)
-    by_person = known.by_person[: bisect_left(known.by_person, turns)]
+    by_person = measured.by_person[: bisect_left(measured.by_person, turns)]
     before = by_person[: bisect_left(by_person, last)]
-    chosen = _TurnSelection(known.sums, turns)
+    chosen = _TurnSelection(measured.sums, turns)
     for place in (*rated, *before[-1:]):
         chosen.take(place, math.inf)
     if chosen.tokens > budget:

@@ -132,13 +132,13 @@ def is_ours(function: Any) -> bool:
 
 def _codes(function: Any) -> Iterator[Any]:
     """Yield the code of a function, and of those that it holds: in its closure, or as arguments given before."""
-    parts, seen = [function], set[int]()
+    parts, visited = [function], set[int]()
     while parts:
         part = parts.pop(0)
         part = inspect.unwrap(getattr(part, "__func__", part))
-        if id(part) in seen or not callable(part) or inspect.isclass(part):
+        if id(part) in visited or not callable(part) or inspect.isclass(part):
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         if isinstance(part, functools.partial):
             parts += [part.func, *part.args, *part.keywords.values()]
         code = getattr(part, "__code__", None)

@@ -25,18 +25,18 @@ def _stoppable(session: Session) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    loop, handler = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
 
     def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)
         loop.call_soon_threadsafe(session.halt, Interrupted(f"stopped; {KEPT}"))
 
-    if before is not signal.SIG_IGN:
+    if handler is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)
 
 
 async def run_per_model(session: Session, steps: Iterable[CallStep]) -> None:

@@ -126,7 +126,9 @@ class Design:
         self.dense = tuple(name for name in order[1:] if name != self.nested)
         width = sum(self.levels[name] for name in self.dense)
         if width > MOST_DENSE:
-            raise ValueError(f"{width} levels of {', '.join(self.dense)} are too many: at most {MOST_DENSE} are solved at once")
+            raise ValueError(
+                f"{width} levels of {', '.join(self.dense)} are too many: at most {MOST_DENSE} are solved at once"
+            )
         self._sums(width)
 
     def _over(self, others: Sequence[str]) -> str | None:
@@ -209,7 +211,10 @@ class Design:
         try:
             factor = np.linalg.cholesky(system)
             if width > WIDE and not errors:
-                solved = np.stack([cho_solve((low, True), side) for low, side in zip(factor, scale * edge, strict=True)]) * scale
+                solved = (
+                    np.stack([cho_solve((low, True), side) for low, side in zip(factor, scale * edge, strict=True)])
+                    * scale
+                )
             else:
                 inner = scale * np.linalg.inv(system) * scale.swapaxes(1, 2)
                 solved, spread = inner @ edge, np.diagonal(inner, axis1=1, axis2=2)

@@ -25,8 +25,8 @@ def own_host(secret: bytes, person: str) -> str:
 
 def is_own(secret: bytes, host: str) -> bool:
     """Whether a host is some person's, as `own_host` makes them."""
-    handle, said = host[:_HANDLE], host[_HANDLE:]
-    return hmac.compare_digest(said.encode(), f"{_digest(secret, 'host', handle)}{_END}".encode())
+    handle, mark = host[:_HANDLE], host[_HANDLE:]
+    return hmac.compare_digest(mark.encode(), f"{_digest(secret, 'host', handle)}{_END}".encode())
 
 
 def own_address(secret: bytes, person: str, url: str) -> str:

@@ -270,9 +270,9 @@ def _number(worth: Callable[..., Any], rating: tuple[Value, ...], name: str, *, 
         answer = worth(*rating)
     except Exception as error:
         code = getattr(worth, "__code__", None)
-        said = fault(error, Path(code.co_filename).parent if code else None)
+        reason = fault(error, Path(code.co_filename).parent if code else None)
         raise UsageError(
-            f"metric {name}: its function raised {said} on {', '.join(map(repr, rating))}; let it return None "
+            f"metric {name}: its function raised {reason} on {', '.join(map(repr, rating))}; let it return None "
             "for what it does not know, or name the criteria that it is about"
         ) from error
     if answer is None:

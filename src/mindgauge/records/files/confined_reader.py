@@ -202,10 +202,10 @@ def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
         raise FaultError(
             f"hidden in the workbook: the sheet {_some([*map(repr, names)])}; unhide there what is to be read"
         )
-    said = [f"{HIDDEN}: {'; '.join(notes)}; unhide it there to have it read"] if notes else []
+    remarks = [f"{HIDDEN}: {'; '.join(notes)}; unhide it there to have it read"] if notes else []
     if hidden is None:
-        said.append("which rows and columns are hidden is not seen in this format; save it as .xlsx")
-    return sheets | {NOTE: "; ".join(said)}
+        remarks.append("which rows and columns are hidden is not seen in this format; save it as .xlsx")
+    return sheets | {NOTE: "; ".join(remarks)}
 
 
 def _seen(name: str, frame: Any, first: int, hidden: Any, header: str, notes: list[str]) -> Any:
@@ -329,9 +329,9 @@ def _elements(archive: zipfile.ZipFile, part: str, wanted: set[str]) -> Iterator
     """Yield some elements of a part of a workbook with their attributes, their names without prefixes."""
     elements: list[tuple[str, dict[str, str]]] = []
 
-    def begin(tag: str, said: dict[str, str]) -> None:
+    def begin(tag: str, attributes: dict[str, str]) -> None:
         if (name := tag.rpartition(":")[2]) in wanted:
-            elements.append((name, {key.rpartition(":")[2]: value for key, value in said.items()}))
+            elements.append((name, {key.rpartition(":")[2]: value for key, value in attributes.items()}))
 
     parser = expat.ParserCreate()
     parser.StartElementHandler = begin

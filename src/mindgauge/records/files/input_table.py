@@ -270,7 +270,7 @@ def separated(path: Readable, how: FileLayout, notes: list[str] | None) -> Input
 def sheets(
     path: Readable, how: FileLayout, notes: list[str] | None, left_out: list[str] | None = None
 ) -> list[InputTable]:
-    """Open a workbook: each sheet, or only the one that is named. What is hidden in it is left out, and said.
+    """Open a workbook: each sheet, or only the one that is named. What is hidden in it is left out, and named in the account.
 
     Args:
         path: the file.
@@ -284,9 +284,9 @@ def sheets(
     frames_by_sheet, hidden = confined.workbook(path, how.sheet, how.header)
     if not frames_by_sheet and how.sheet:
         raise DataError(f"{path}: no sheet {how.sheet!r} (it has {', '.join(confined.workbook(path, header=0)[0])})")
-    said = notes if left_out is None else left_out
-    if hidden and said is not None:
-        said.append(f"{path}: {hidden}")
+    account = notes if left_out is None else left_out
+    if hidden and account is not None:
+        account.append(f"{path}: {hidden}")
     elif hidden:
         warnings.warn(f"{path}: {hidden}", HiddenContentWarning, stacklevel=2)
     many_sheets = len(frames_by_sheet) > 1

@@ -185,9 +185,11 @@ def _others(group: list[Wide], values: list[str], subject: list[str]) -> list[st
     used = {*values, *subject, *(column for table in group for column in table.roles.values())}
     surplus: dict[str, None] = {}
     for table in group:
-        known = used | {subjects.cluster(table, subject)}
+        read_columns = used | {subjects.cluster(table, subject)}
         surplus |= dict.fromkeys(
-            name for name, column in table.columns.items() if name not in known and column.filled and not column.counts
+            name
+            for name, column in table.columns.items()
+            if name not in read_columns and column.filled and not column.counts
         )
     if not surplus:
         return []

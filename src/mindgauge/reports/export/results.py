@@ -60,8 +60,8 @@ class PublishedFigures(NamedTuple):
 
     def rater(self, name: str) -> str:
         """Return what a rater is called outside; what was made of a person's repeats keeps how."""
-        person, colon, made = name.rpartition(":")
-        return self.names.get(name) or (f"{self.names[person]}{colon}{made}" if person in self.names else name)
+        person, colon, cast = name.rpartition(":")
+        return self.names.get(name) or (f"{self.names[person]}{colon}{cast}" if person in self.names else name)
 
     def verdict(self, score: Score) -> str:
         """Say how far a judge can be trusted: by its card or, where no people rated beside it, by its entry test."""

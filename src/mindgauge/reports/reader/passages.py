@@ -161,14 +161,14 @@ def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: R
     replies: dict[str, str] = {}
     histories: dict[str, tuple[Message, ...]] = {}
     reasoning: dict[str, str] = {}
-    said: dict[Message, Message] = {}  # the turns of a dialogue share what is before them
+    turns: dict[Message, Message] = {}  # the turns of a dialogue share what is before them
     subjects = [] if section.benchmark.closed else [line.subject for line in lines if not line.hidden]
     for ident, text, provenance in run.store.select(_TEXTS, (benchmark, _json(subjects))):
         replies[ident] = text
         origin = provenance.decode() if isinstance(provenance, bytes) else provenance
         facts = _decode_provenance(origin) if _HELD in origin or _REASONING in origin else _Provenance()
         if facts.history is not None:
-            histories[ident] = tuple(said.setdefault(message, message) for message in facts.history)
+            histories[ident] = tuple(turns.setdefault(message, message) for message in facts.history)
         if facts.reasoning:
             reasoning[ident] = texts.clean(facts.reasoning)
     return _Sources(messages, replies, histories, texts.places(run, section, hidden), ribbons, reasoning)
