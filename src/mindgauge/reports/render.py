@@ -46,21 +46,22 @@ _UNIT = re.compile(r"(\d|n) (?=%|\d)")
 
 def page(report: Report, json_name: str, translator: Translator | None = None) -> str:
     """Write the whole page, in the language of a translator if there is one."""
+    import jinja2
     from markupsafe import Markup, escape
 
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     linked = glossary.Links(marked=translator is None)
+    template = environment().get_template("report.html.j2")
     with speaking(translator):
-        html = (
-            environment()
-            .get_template("report.html.j2")
-            .render(r=report, style=style, json_name=json_name, linked=linked, reader=report.reader)
+        # Its hidden characters go at the end: among them are the marks of what stays English.
+        html = jinja2.Template.render(
+            template, r=report, style=style, json_name=json_name, linked=linked, reader=report.reader
         )
     # Addresses stand in full where it is said how the run was made, and nowhere else.
     findings, mark, methods = html.partition(_METHODS)
     names = {str(escape(address)): str(escape(name)) for address, name in report.names.items()}
     written = shortened(findings, names) + mark + methods
-    return written if translator is None else markup.PageTranslator(translator)(written)
+    return shown(written if translator is None else markup.PageTranslator(translator)(written))
 
 
 def _compiled() -> jinja2.BytecodeCache:

@@ -153,9 +153,9 @@ class Canvas:
         """Write words on the line `y`, with what is said aside in small letters behind them."""
         place = f'x="{_px(x)}" y="{_px(y)}" font-size="{size}" text-anchor="{anchor}" fill="{shade}"'
         weight = ' font-weight="600"' if bold else ""
-        behind = escape(in_words(aside))
+        behind = escape(in_words(shown(aside)))
         aside_span = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{behind}</tspan>' if aside else ""
-        self.parts.append(f"<text {place}{weight}>{escape(in_words(words))}{aside_span}</text>")
+        self.parts.append(f"<text {place}{weight}>{escape(in_words(shown(words)))}{aside_span}</text>")
 
     def small(self, words: str, x: float, y: float, *, anchor: str = "start") -> None:
         """Write words that stand back: small, and muted."""
@@ -253,7 +253,7 @@ class Canvas:
     def svg(self, width: int, height: float) -> str:
         """Return the picture as a part of a page, which gives it a text alternative."""
         frame = f'width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}"'
-        return f"<svg {frame}>{shown(''.join(self.parts))}</svg>"
+        return f"<svg {frame}>{''.join(self.parts)}</svg>"
 
     def file(self, width: int, height: float, title: str, description: str) -> str:
         """Return the picture as a file of its own: on paper, with its text alternative."""
