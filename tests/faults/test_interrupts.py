@@ -151,7 +151,7 @@ def test_the_program_that_calls_the_command_line_keeps_its_own_way_to_be_interru
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-@pytest.mark.parametrize("times", [8, pytest.param(250, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [4, pytest.param(250, marks=pytest.mark.long)])
 def test_a_run_interrupted_at_any_line_and_gone_on_with_is_whole(tmp_path: Path, times: int) -> None:
     """Two interrupts a run on average. Before, one at the first opening left no tables, and the same command was refused."""
     words = [sys.executable, "-m", "tests.faults.interrupted", str(tmp_path), str(times)]
