@@ -14,6 +14,8 @@ import pytest
 import mindgauge
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.dataset.transform import DatasetTransformed
+from mindgauge.models.scripted import Scripted
+from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from tests.annotation.rounds_of_work import everybody_works
 from tests.in_process import mindgauge as mindgauge_command
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from mindgauge.annotation import tasks
+    from mindgauge.records.request import Request
     from mindgauge.records.rubric import Criterion
 
 LEVELS = ("calm", "hint", "plain")
@@ -369,3 +372,24 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert dict(items.group_by("gold").len().rows()) == {"hint": 3, "calm": 1}
     assert items["panel_label"].equals(items["gold"], check_names=False)
     assert "nobody labelled an item twice.\n\n`gold` is" in Path("nights-hub/README.md").read_text(encoding="utf-8")
+
+
+def test_failed_calls_are_counted_in_the_result_until_they_are_repeated(tmp_path: Path) -> None:
+    folder = build(tmp_path, 12)
+    faulty = [True]
+
+    def answer(request: Request) -> str | Exchange:
+        text = request.messages[-1].content
+        if faulty[0] and "note 3," in text:
+            return Exchange(Status.FAILED, "the server is busy", "")
+        return json.dumps({"risk": meant(text[text.rindex("note ") :])})
+
+    def label() -> str:
+        result = mindgauge.dataset_label(
+            folder / "nights", judge=Scripted("a", answer), rubric=folder / "risk.toml", out=tmp_path / "panel"
+        )
+        return " ".join(result.summary())
+
+    assert "1 call failed" in label()
+    faulty[0] = False
+    assert "call failed" not in label()

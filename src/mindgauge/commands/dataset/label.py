@@ -105,11 +105,14 @@ def dataset_label(
     source = opened.panel_run(Path(out), criterion)
     panel = source.panel
     counts = panel.items["outcome"].value_counts(sort=True).rows()
+    notes = [ALONE] if len(panel.judges) == 1 else []
+    if failed := result.calls["failed"]:
+        notes.insert(0, f"{plural(failed, 'call')} failed, so the labels may change; run the same command to ask again")
     agreement = agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
     return LabelledByPanel(
         run=str(out), rubric=source.benchmark.rubric.name, criterion=source.criterion.name, judges=panel.names, runs=panel.runs,
         items=panel.items.height, labels=[PanelLabel(*row) for row in counts],
-        coefficient=agreed.coefficient(source.criterion), agreement=agreement, notes=[ALONE] if len(panel.judges) == 1 else [],
+        coefficient=agreed.coefficient(source.criterion), agreement=agreement, notes=notes,
     )  # fmt: skip
 
 
