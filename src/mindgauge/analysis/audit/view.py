@@ -79,7 +79,9 @@ def _counted(modes: pl.DataFrame, person: NDArray[np.bool_]) -> Iterator[tuple[i
         own = frequent & np.isin(rater, firsts)
         for level in np.unique(value[own]):  # a rarer value cannot be nearly all that two raters share
             given = own & (value == level)
-            varied &= n - (_incidence(rater[given], subject[given], shared.shape)[firsts] @ shared.T).toarray() >= VARIED
+            varied &= (
+                n - (_incidence(rater[given], subject[given], shared.shape)[firsts] @ shared.T).toarray() >= VARIED
+            )
         compared = (n >= SHARED) & (places > firsts[:, None])
         near = equal >= ALIKE * n
         kept = compared & (near | ~(person[firsts][:, None] | person))

@@ -120,7 +120,11 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
     """Put each person beside the mean of the others, on the subjects that they share."""
     raters_of, total = pl.len().over("subject"), pl.col("number").sum().over("subject")
     shared = rated.with_columns(system=0, others=(total - pl.col("number")) / (raters_of - 1)).filter(raters_of > 1)
-    columns = [name for name in ("subject", "cluster", "system", "number", "others", "rater", *drawn.COLUMNS) if name in shared.columns]
+    columns = [
+        name
+        for name in ("subject", "cluster", "system", "number", "others", "rater", *drawn.COLUMNS)
+        if name in shared.columns
+    ]
     rows_of = shared.select(columns).partition_by("rater", as_dict=True, maintain_order=True)
     own = [rows_of.get((rater,), shared.clear()) for rater in raters]
     continuum = scale._replace(levels=False)
@@ -307,11 +311,17 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int
     ]
 
 
-def _crowd_moments(shared: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
+def _crowd_moments(
+    shared: pl.DataFrame, scale: ValueScale, start: int
+) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
     """Return the entries of the moments of any two raters of a crowd, from the sums of each subject's values."""
     x = pl.col("number") - scale.low
-    sums = shared.group_by("subject", "cluster", "stands_for", "raters", maintain_order=True).agg(x=x.sum(), xx=(x**2).sum())
-    cluster, weight, raters, x_sum, xx = (sums[name].to_numpy() for name in ("cluster", "stands_for", "raters", "x", "xx"))
+    sums = shared.group_by("subject", "cluster", "stands_for", "raters", maintain_order=True).agg(
+        x=x.sum(), xx=(x**2).sum()
+    )
+    cluster, weight, raters, x_sum, xx = (
+        sums[name].to_numpy() for name in ("cluster", "stands_for", "raters", "x", "xx")
+    )
     others = raters.astype(float) - 1
     terms = (raters * others, others * x_sum, others * x_sum, others * xx, others * xx, x_sum**2 - xx)
     return [(weight * term / 2, cluster, np.full(len(sums), start + i)) for i, term in enumerate(terms)], 1
