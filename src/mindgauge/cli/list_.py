@@ -61,7 +61,7 @@ def list_(
         print(f"Note: {name} cannot be loaded: {reason}")
     print("A question is answered by the model itself; a reply and a dialogue need a judge.")
     print("Samples are ours, calls are those of one model, and of one judge of its replies.")
-    answer.then("mindgauge list NAME")
+    answer.then("list", "NAME")
 
 
 def _lines(result: Listing) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_solve, lapack
 
 from mindgauge.stats.codes import dense
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
-MOST_DENSE = 400
+MOST_DENSE = 1000
 """The most levels, of all factors that have no diagonal block, that are solved at once: a solution takes their cube."""
+MOST_RATERS = 256
+"""With more raters, of more subjects than that, the effects of a crowd are not estimated."""
 WIDE = 128
 """With more levels a system is factorised and not inverted, which is slower where there are many small ones."""
 _HIGHEST = 1e3
@@ -210,11 +212,13 @@ class Design:
         spread = np.full(system.shape[:2], np.nan)
         try:
             factor = np.linalg.cholesky(system)
-            if width > WIDE and not errors:
-                solved = (
-                    np.stack([cho_solve((low, True), side) for low, side in zip(factor, scale * edge, strict=True)])
-                    * scale
+            if width > WIDE:
+                solved = scale * np.stack(
+                    [cho_solve((low, True), side) for low, side in zip(factor, scale * edge, strict=True)]
                 )
+                if errors:
+                    inverses = np.stack([lapack.dtrtri(low, lower=1)[0] for low in factor])
+                    spread = scale[:, :, 0] ** 2 * (inverses**2).sum(axis=1)
             else:
                 inner = scale * np.linalg.inv(system) * scale.swapaxes(1, 2)
                 solved, spread = inner @ edge, np.diagonal(inner, axis1=1, axis2=2)
@@ -287,6 +291,12 @@ class Design:
     def error_freedom(self) -> int:
         """The number of values less the rank of all factors as fixed, if they are connected."""
         return len(self.values) - self.levels[self.first] - sum(self.levels[name] - 1 for name in self.dense)
+
+
+def require_few(raters: int, subjects: int) -> None:
+    """Raise a ValueError where a crowd rates so many subjects that its effects would take the cube of its size."""
+    if min(raters, subjects) > MOST_RATERS:
+        raise ValueError(f"{raters} raters of {subjects} subjects are a crowd: effects are estimated with at most {MOST_RATERS} of either")  # fmt: skip
 
 
 def fit(design: Design) -> Fit:

@@ -115,8 +115,9 @@ def study(
         seed: of the draws.
 
     Raises:
-        ValueError: the values do not vary, or nothing is left for the error.
+        ValueError: the values do not vary, nothing is left for the error, or the raters are a crowd.
     """
+    crossed.require_few(raters, conversations)
     design = crossed.Design(values, factors)
     fit = crossed.fit(design)
     draws = component_draws(design, fit, seed=seed)

@@ -98,7 +98,8 @@ def bias_at_large(judged: pl.DataFrame, first: pl.DataFrame, scale: ValueScale, 
 
 
 def _require_shared(rows: pl.DataFrame) -> None:
-    """Raise a ValueError where no subject has two people's values."""
+    """Raise a ValueError where no subject has two people's values, or people are a crowd."""
+    crossed.require_few(rows["rater"].n_unique(), rows["subject"].n_unique())
     if rows["subject"].n_unique() == len(rows):
         raise ValueError("no subject has values from two people")
 
