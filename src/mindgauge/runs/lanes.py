@@ -27,16 +27,21 @@ def _stoppable(session: Session) -> Iterator[None]:
         return
     loop, handler = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
 
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, handler)
-        loop.call_soon_threadsafe(session.halt, Interrupted(f"stopped; {KEPT}"))
+    def restore() -> None:
+        if handler is not signal.SIG_IGN:
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, handler)
+
+    def stop() -> None:
+        restore()
+        session.halt(Interrupted(f"stopped; {KEPT}"))
 
     if handler is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, stop)
+        loop.add_signal_handler(signal.SIGINT, stop)  # which wakes the loop, whatever thread the signal comes to
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        restore()
 
 
 async def run_per_model(session: Session, steps: Iterable[CallStep]) -> None:
