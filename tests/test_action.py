@@ -261,6 +261,7 @@ def test_a_pull_request_changes_neither_policy_nor_baseline_nor_judge(
     assert not (build / "seen.txt").exists(), "no code of the pull request ran where the key is"
 
 
+@pytest.mark.long
 def test_replies_that_were_left_out_or_moved_to_other_messages_do_not_pass(
     build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

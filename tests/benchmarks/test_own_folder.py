@@ -24,7 +24,7 @@ from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import private
 from mindgauge.runs import inputs
 from tests.in_process import mindgauge as typed
-from tests.thinned import examples
+from tests.thinned import examples, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,7 +251,7 @@ def own_metric(place: str, body: str) -> str:
     return OWN.format(takes, body, made)
 
 
-@pytest.mark.parametrize(("place", "body", "fault"), FAILING)
+@pytest.mark.parametrize(("place", "body", "fault"), sampled(FAILING, 3))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_metric_that_fails_is_named_before_the_first_call(tmp_path: Path, place: str, body: str, fault: str) -> None:
     folder = least(tmp_path / "warmth", metrics__py=own_metric(place, body))
@@ -313,7 +313,7 @@ LOADED = {
 """What somebody's file does when it is loaded, and what is said of it."""
 
 
-@pytest.mark.parametrize(("code", "fault"), LOADED.items())
+@pytest.mark.parametrize(("code", "fault"), sampled([pytest.param(*each) for each in LOADED.items()], 2))
 @pytest.mark.parametrize("file", ["metrics.py", "warmth.py", "bot.py"])
 def test_a_file_that_fails_when_it_is_loaded_is_one_line(tmp_path: Path, file: str, code: str, fault: str) -> None:
     folder = least(tmp_path / "warmth")

@@ -32,6 +32,7 @@ from tests.in_process import Done
 from tests.in_process import mindgauge as command
 from tests.raters.classifiers import encoders
 from tests.stub import Stub, says, words
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,7 +267,7 @@ def drafts(files: dict[str, bytes]) -> list[str]:
     return [name for name in files if re.search(r"(^|/)\.|\.new$|~", name)]
 
 
-@pytest.mark.parametrize(("name", "line"), CASES)
+@pytest.mark.parametrize(("name", "line"), sampled(CASES, 2))
 def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: str, line: str) -> None:
     volume.lay(line)
     before, room = volume.files(), volume.free()
@@ -302,7 +303,7 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: 
     assert volume.files().keys() == whole.keys()
 
 
-@pytest.mark.parametrize(("name", "line"), [case for case in CASES if str(case.id).endswith(" 0")])
+@pytest.mark.parametrize(("name", "line"), sampled([case for case in CASES if str(case.id).endswith(" 0")], 3))
 def test_a_limit_of_files_is_one_line_and_leaves_nothing_half_written(
     material: dict[str, str], tmp_path: Path, name: str, line: str
 ) -> None:
@@ -330,7 +331,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "line", "ending"), FILES)
+@pytest.mark.parametrize(("name", "line", "ending"), sampled(FILES, 2))
 def test_what_is_no_place_for_a_file_is_one_line_and_stays(
     material: dict[str, str], tmp_path: Path, name: str, line: str, ending: str
 ) -> None:
