@@ -204,7 +204,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return OwnFunction(value, f"{self.name}: its {name}()", self.folder)
 
     def try_metrics(self) -> None:
-        """Compute the metrics of somebody's own on made-up ratings, so that what fails does so before a call is paid.
+        """Compute a user's own metrics on made-up ratings, so that what fails does so before a call is paid.
 
         Raises:
             FaultsError: some fail.

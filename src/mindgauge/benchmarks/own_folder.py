@@ -82,7 +82,7 @@ def has_code(folder: Path) -> bool:
 
 
 def digest(folder: Path) -> str:
-    """Hash the code and the settings that lie in a folder or below it; empty where loading its benchmark runs no code."""
+    """Hash the code and the settings in a folder or below it; empty where loading its benchmark runs no code."""
     files = [path for path in walk(folder) if path.suffix in _TRUSTED] if has_code(folder) else []
     lines = (f"{checksum.sha256(path)} {path.relative_to(folder).as_posix()}\n" for path in files)
     return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest() if files else ""
@@ -458,7 +458,7 @@ class _Settings(NamedTuple):
 
 
 def loaded(path: Path, name: str) -> Any:
-    """Run a module that belongs to no package: its source, not what lies compiled beside it, of which no digest is kept."""
+    """Run a module that belongs to no package: its source, not the compiled file next to it, of which no digest is kept."""
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
     assert spec is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

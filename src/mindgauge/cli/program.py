@@ -86,7 +86,7 @@ _SHOW_WARNING = warnings.showwarning
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name, each imported when somebody asks for it."""
+    """Commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
         command = super().__getitem__(name)

@@ -92,7 +92,7 @@ def guard() -> None:
 
 
 def fault(stream: TextIO) -> OSError | None:
-    """Return why a standard stream could not be written, other than that nobody reads it any more; None if it could."""
+    """Return why a standard stream could not be written, other than that its reader has left; None if it could."""
     file = _file(direct(stream))
     return file.fault if isinstance(file, _StandardFile) and not file.left else None
 
@@ -134,7 +134,7 @@ class _StandardFile(io.FileIO):
 
     @property
     def left(self) -> bool:
-        """Whether nobody reads it any more."""
+        """Whether its reader has left."""
         return self.fault is not None and self.fault.errno in {errno.EPIPE, errno.ECONNRESET}
 
     def write(self, content: Any) -> int:

@@ -571,5 +571,5 @@ class JudgeInput(NamedTuple):
 
 
 def _tokens_shown(message: Message) -> int:
-    """Estimate the tokens of a turn in a transcript, where it stands with a number and a nonce."""
+    """Estimate the tokens of a turn in a transcript, with its number and nonce."""
     return size(transcript((message,), "0" * NONCE))

@@ -168,7 +168,7 @@ class _Measured:
         self._plain, self._hinted = list[int](), list[int]()
 
     def extended(self, messages: Sequence[Message]) -> _Measured:
-        """Count what is new. The last message may have stood for another: a person's, as a reply that is rated."""
+        """Count what is new. The last message may have been another: a person's, as a reply that is rated."""
         wanted = [*messages]
         most = min(len(wanted), len(self._messages))
         same = next((n for n in (most, most - 1) if self._messages[:n] == wanted[:n]), 0) if most else 0

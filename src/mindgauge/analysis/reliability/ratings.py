@@ -321,7 +321,7 @@ def _run(folder: Path) -> _Source:
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
-    criteria = frame.select(_KEY).group_by("criterion")  # one after the other, so that little stands in memory at once
+    criteria = frame.select(_KEY).group_by("criterion")  # one after the other, so that little is in memory at once
     if sum(rows.n_unique() for _, rows in criteria) == len(frame):
         return
     repeated = frame.filter(pl.struct(_KEY).is_duplicated())

@@ -36,7 +36,7 @@ _STRANGE = (
     "This address opens nothing. Open the link that the terminal printed, or that you were sent, as it is written there.\n"
     "此地址下没有内容。请原样打开终端中显示的链接，或发给您的链接。\n"
 )
-"""What every other host is told, whoever asks: not what is served here, nor where."""
+"""What every other host is told: not what is served here, nor where."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

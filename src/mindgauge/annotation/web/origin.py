@@ -37,7 +37,7 @@ def own_address(secret: bytes, person: str, url: str) -> str:
 
 
 def is_here(host: str) -> bool:
-    """Whether a host is this machine by any name that everybody knows: with the port, whoever asks can name it."""
+    """Whether a host is this machine by a name that is no secret: knowing the port is enough to ask under it."""
     name = host.lower().removesuffix(".")
     return loopback(name) or name in {"0.0.0.0", "::"} or name.endswith(_END) or name.startswith("::ffff:")  # noqa: S104
 

@@ -88,7 +88,7 @@ def metric(
 
 
 def guarded(metric: Metric, benchmark: str, folder: Path) -> Metric:
-    """Return a metric of somebody's own, each function of which says in one line what is wrong with it.
+    """Return a user's metric, each function of which says in one line what is wrong with it.
 
     Args:
         metric: as it stands in their Python.
@@ -128,7 +128,7 @@ def guarded(metric: Metric, benchmark: str, folder: Path) -> Metric:
 def faults(
     metrics: Sequence[Metric], criteria: Sequence[Criterion], samples: Sequence[Sample], tag_names: Sequence[str]
 ) -> list[str]:
-    """Say what is wrong with metrics of somebody's own, computed on made-up ratings: all levels, each alone, none at all.
+    """Say what is wrong with a user's metrics, computed on made-up ratings: all levels, each alone, none at all.
 
     Args:
         metrics: those that are not somebody's own are not tried.

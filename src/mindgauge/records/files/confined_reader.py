@@ -246,7 +246,7 @@ def _filled(frame: Any) -> list[int]:
 
 
 def _within(spans: Sequence[tuple[int, int]], size: int) -> list[bool]:
-    """Return which of so many places, counted from 0, are in one of some spans."""
+    """Return which of N places, counted from 0, are in one of some spans."""
     steps = [0] * (size + 1)
     for start, end in spans:
         if start < end:
