@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +15,7 @@ from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation.records import Person
 from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
+from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
@@ -30,7 +30,7 @@ RESERVED_NAME = "gold"
 
 def tidy_name(name: str) -> str:
     """Return a name as it is kept: composed letters, no blanks at its ends."""
-    return unicodedata.normalize("NFC", name).strip()
+    return compatible(name, "NFC").strip()
 
 
 def readable_name(name: str) -> bool:
