@@ -24,14 +24,14 @@ FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", 
 SCANNED = "match at a place"
 ANCHORED = {"match", "fullmatch", SCANNED}
 """Methods that look at one place of a text; the others begin anew at each."""
-FAMILIES = (" ", "\n", "\t", "a", "A", "1", "_", "-", ".", ",", ":", "*", "#", "/", "\\", '"', "'", "`", "(", ")", "[", "]", "{", "}", "<", ">", "|", "=", "@", "\0", "中", "：", "é", "a ", "a.", "1.", "1,", " \n", "a:\n")  # fmt: skip
+FAMILIES = ("٣", " ", "\n", "\t", "a", "A", "1", "_", "-", ".", ",", ":", "*", "#", "/", "\\", '"', "'", "`", "(", ")", "[", "]", "{", "}", "<", ">", "|", "=", "@", "\0", "中", "：", "é", "a ", "a.", "1.", "1,", " \n", "a:\n")  # fmt: skip
 REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 FEW = 8
 """Repeats that are too few to take time."""
 SMALL, LARGE, LONG = 24, 200, 800
 """Pieces that are tried of a pattern, few and many, and the length from which it has fewer."""
-ENDS = ("", "\0", "\n!")
-CLASS = "".join(FAMILIES[:31]) + string.ascii_letters + string.digits + "中：é\r;!?%+~&$^，。"
+ENDS = ("\0", "x", "", "\n!")
+CLASS = "".join(FAMILIES[1:32]) + string.ascii_letters + string.digits + "中：é\r;!?%+~&$^，。"
 
 
 class Expression(NamedTuple):
@@ -175,7 +175,7 @@ def texts(pattern: re.Pattern[Any], *, many: bool) -> Iterator[tuple[str, str, s
     atoms = [*dict.fromkeys(filter(None, own))]
     for number, atom in enumerate([*atoms, *_spread(FAMILIES, most)]):
         for start in starts if many or number < len(atoms) else starts[:1]:
-            for end in ENDS if many else ENDS[1:2]:
+            for end in ENDS if many else (ENDS[(number + len(start)) % 2],):
                 yield start, atom, end
 
 

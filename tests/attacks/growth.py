@@ -43,19 +43,21 @@ def bounded() -> Iterator[None]:
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Return the processor's time, the shortest of some: what else the machine does can only add to it."""
+    """Return the processor's time, the median of some: a busy machine adds to it, and some clocks leave out a part."""
     taken = []
     for _ in range(times):
         began = time.process_time()
         with bounded():
             work()
         taken.append(time.process_time() - began)
-    return min(taken)
+    return sorted(taken)[times // 2]
 
 
-def superlinear(read: Callable[[str], object], before: str, atom: str, after: str) -> str:
+def superlinear(
+    read: Callable[[str], object], before: str, atom: str, after: str, first: int = FIRST, soon: float = SOON
+) -> str:
     """Say that a text of twice the length takes over three times as long; empty where it does not."""
-    told = grows(lambda size: partial(read, long_text(atom, before, after, size)))
+    told = grows(lambda size: partial(read, long_text(atom, before, after, size)), first, soon, max(soon, ENOUGH))
     return told and f"{before!r} {atom[:40]!r} {after!r}: {told}"
 
 
@@ -85,8 +87,8 @@ def _compared(made: Callable[[int], Callable[[], object]], first: int, soon: flo
     for size in (first // 4, first):  # what is slow in any text need not be tried on a long one
         work = made(size)
         took = seconds(work)
-        if took >= soon and (took := seconds(work, 2)) >= soon:
-            if took < MOST * seconds(made(size // 2), 2):
+        if took >= soon and (took := seconds(work, 3)) >= soon:
+            if took < MOST * seconds(made(size // 2), 3):
                 return ""
             break
     else:
@@ -96,7 +98,7 @@ def _compared(made: Callable[[int], Callable[[], object]], first: int, soon: flo
         took = seconds(made(size))
     half, whole = made(size // 2 or 1), made(size)
     for _ in range(3):  # a machine that is busy slows one text and not the other, but not three times
-        small, large = seconds(half, 2), seconds(whole, 2)
-        if large < MOST * small:
+        small, large = seconds(half, 3), seconds(whole, 3)
+        if large < max(MOST * small, soon):
             return ""
     return f"{small:.4f} s for {size // 2:,}, {large:.4f} s for {size:,}"

@@ -17,21 +17,31 @@ from mindgauge import benchmarks
 from mindgauge.analysis.stress import injection, rewriting
 from mindgauge.analysis.stress.items import OriginalReply, Setting
 from mindgauge.benchmarks.dialogue_safety import inputs as safety
+from mindgauge.benchmarks.forms import written
 from mindgauge.benchmarks.help_or_harm import released as help_or_harm
 from mindgauge.benchmarks.mentalbench import cells
+from mindgauge.benchmarks.persons import state
 from mindgauge.benchmarks.psycrisis import columns as psycrisis
 from mindgauge.benchmarks.trustmh.released import files, outputs
 from mindgauge.models import completion
-from mindgauge.raters import echo, json_objects, plain, risk_cues, rule, verdict
+from mindgauge.raters import echo, helplines, json_objects, mentions, plain, risk_cues, rule, verdict
 from mindgauge.raters.classifiers import form, tfidf
 from mindgauge.raters.judge import Judge, Mode, PromptStyle
 from mindgauge.raters.quotes import QuoteSource, chinese, fold
-from mindgauge.records import Exchange, Message, RaterKind, Reply, Sample, Status
+from mindgauge.records import Exchange, Message, RaterKind, Reply, Sample, Status, alike, languages
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.files.texts import restored
 from mindgauge.records.prompt import Nonces, fence, transcript
+from mindgauge.records.redaction import echoes, redacted, redacted_command
+from mindgauge.records.redaction.personal import Scrubber
 from mindgauge.records.rubric import Criterion, Method
 from mindgauge.records.text import compatible, join, middle, split, visible
+from mindgauge.records.transcripts import labelled
+from mindgauge.records.transcripts.roles import Speakers
+from mindgauge.records.transcripts.tally import Tally
+from mindgauge.records.transcripts.transcript import Transcript
 from mindgauge.reports import texts
 from mindgauge.store.textless import bare_call, bare_rating, bare_reply
 
@@ -92,6 +102,19 @@ def of_words() -> list[Reader]:
         "classifier, features": lambda text: tfidf.count_ngrams([text]),
         "report, marked": lambda text: texts.passage("reply", text, [text[:50], text[50:60]], "en"),
         "completion": _completed,
+        "transcript": _transcript,
+        "signs of a reply": lambda text: state.signs(text, "risk"),
+        "secrets": redacted,
+        "secrets of a command": lambda text: redacted_command([text, "--key", text]),
+        "echoed key": lambda text: echoes.without(text, "sk-Ab3dEf6hIj9kLm2n"),
+        "personal details": _scrubbed,
+        "helplines": helplines.numbers_in,
+        "name": lambda text: (mentions.name(text), mentions.names(text)),
+        "language": lambda text: languages.written([text]),
+        "JSON of a file": _value,
+        "settings": _settings,
+        "dialogue of a form": lambda text: written.read(written.WrittenForm.DIALOGUE, SAMPLE, text, 0),
+        "put together": lambda text: alike.put_together([text, text[1:]], "there"),
         "server's words": lambda text: completion.fault(text.encode("utf-8", "replace")),
         "without text": _without_text,
     }
@@ -206,6 +229,33 @@ def _completed(text: str) -> object:
         found: Any = completion.read(msgspec.json.encode(body))
         return completion.exchange(found, None)
     except (completion.UnreadableError, UnicodeEncodeError):
+        return None
+
+
+def _transcript(text: str) -> object:
+    try:
+        return labelled.utterances(text, "t", Speakers.of({}), Tally())
+    except DataError:
+        return None
+
+
+def _scrubbed(text: str) -> object:
+    return Scrubber(["Anna", "王丽"]).scrub(
+        Transcript("t", (Message("user", text), Message("assistant", text)), "file")
+    )
+
+
+def _value(text: str) -> object:
+    try:
+        return bounds.json_value(text)
+    except ValueError:
+        return None
+
+
+def _settings(text: str) -> object:
+    try:
+        return bounds.toml_value(text.encode("utf-8", "replace"))
+    except ValueError:
         return None
 
 

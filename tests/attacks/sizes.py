@@ -86,7 +86,7 @@ VALUES: dict[str, Callable[[int], list[Any]]] = {
     "speakers": lambda n: [{"id": "d", "messages": [{"role": f"r{i}", "content": "x"} for i in range(n)]}],
     "nested values": lambda n: [{**ROW, "value": {f"k{i}": i for i in range(n)}}, OTHER],
     "a list": lambda n: [{**ROW, "extra": [{"a": i} for i in range(n)]}, OTHER],
-    "new keys": lambda n: [{**row, f"k{i}": 1} for i, row in enumerate(rows(n))],
+    "new keys": lambda n: [{**row, f"k{i}": 1} for i, row in enumerate(rows(max(int((n * 9) ** 0.5), 1)))],  # a cell for each in each row
     "short lines": lambda n: [{"a": i} for i in range(n)],
 }  # fmt: skip
 

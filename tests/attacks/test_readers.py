@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks.readers import ALL, Reader, every
+from tests.attacks.growth import superlinear
+from tests.attacks.readers import ALL, every
 from tests.attacks.texts import Texts, long_text, repeated
 
 if TYPE_CHECKING:
@@ -77,48 +77,19 @@ def test_each_piece_alone_raises_nowhere() -> None:
 # -- time -------------------------------------------------------------------------------------------------------------
 
 
-def seconds(reader: Reader, text: str, times: int = 1) -> float:
-    """Return the processor's time, the shortest of some: what else the machine does can only add to it."""
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        reader.read(text)
-        taken.append(time.process_time() - began)
-    return min(taken)
-
-
-def superlinear(reader: Reader, atom: str, before: str, after: str, size: int = LARGE) -> str:
-    """Say that a text of twice the length takes four times as long; empty where it does not.
-
-    A short text comes first, so that what takes hours on a long one is found in time. Where the long one is read at once,
-    nothing has to be compared.
-    """
-    if seconds(reader, long_text(atom, before, after, SMALL)) > SOON:
-        size = 2 * SMALL
-    elif seconds(reader, long_text(atom, before, after, size)) < SOON * size / LARGE:
-        return ""
-    for _ in range(3):  # a machine that is busy slows one text and not the other, but not three times
-        half = seconds(reader, long_text(atom, before, after, size // 2), 3)
-        took = seconds(reader, long_text(atom, before, after, size), 3)
-        if took < 3 * half:
-            return ""
-    return f"{reader.name}: {before!r} {atom!r} {after!r}: {half:.3f} s, twice the length {took:.3f} s"
-
-
 def tried(stride: int, size: int = LARGE) -> list[str]:
     """Let every reader read every so many of the texts, others for each reader; return what grew faster than its text."""
     texts = [*repeated()]
     return [
-        slow
+        f"{reader.name}: {slow}"
         for number, reader in enumerate(READERS)
-        for text in texts[number % stride :: stride * (5 if reader.costly else 1)]
-        if (slow := superlinear(reader, *text, size))
+        for atom, before, after in texts[number % stride :: stride * (5 if reader.costly else 1)]
+        if (slow := superlinear(reader.read, before, atom, after, size, SOON * size / LARGE))
     ]
 
 
-@pytest.mark.long
 def test_twice_the_text_takes_no_reader_four_times_as_long() -> None:
-    assert not tried(1_487)
+    assert not tried(1_487, SMALL)
 
 
 @pytest.mark.long
@@ -131,8 +102,9 @@ def test_every_reader_is_linear_in_texts_longer_than_any_answer() -> None:
     assert not tried(499, 8 * LARGE)
 
 
-@pytest.mark.long
 def test_a_reader_that_is_quadratic_is_found() -> None:
-    slow = Reader("slow", lambda text: [text.count("x", place) for place in range(len(text))])
-    assert any(superlinear(slow, "a", "", "", 4 * SMALL) for _ in range(3)), "on a busy machine not every time"
-    assert not superlinear(Reader("quick", lambda text: [*text]), "a", "", "")
+    def slow(text: str) -> list[int]:
+        return [text.count("x", place) for place in range(len(text))]
+
+    assert superlinear(slow, "", "a", "", 4 * SMALL, SOON)
+    assert not superlinear(lambda text: [*text], "", "a", "", 4 * SMALL, SOON)

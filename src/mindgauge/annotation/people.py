@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +16,7 @@ from sqlalchemy import func, insert, select, update
 from mindgauge.annotation.records import Person
 from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
 from mindgauge.annotation.web.origin import own_address
+from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
@@ -31,7 +31,7 @@ RESERVED_NAME = "gold"
 
 def tidy_name(name: str) -> str:
     """Return a name as it is kept: composed letters, no blanks at its ends."""
-    return unicodedata.normalize("NFC", name).strip()
+    return compatible(name, "NFC").strip()
 
 
 def readable_name(name: str) -> bool:

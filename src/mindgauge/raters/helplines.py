@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import functools
 import re
-import unicodedata
 from importlib import resources
 from typing import NamedTuple
 
 import msgspec
 
 from mindgauge.records.regex import regex
+from mindgauge.records.text import compatible
 
-_APART = r"(?<![A-Za-z0-9_.,/:#$€£¥%-])"
+_APART = r"(?<![A-Za-z\d_.,/:#$€£¥%-])"
 _END = r"(?![A-Za-z0-9_%]|[.,:/]\d)"
-_NUMBER = regex(rf"{_APART}\+?\(?\d(?:[ \u00a0().\u2010-\u2015-]{{0,3}}\d)*+{_END}")
+_NUMBER = regex(rf"{_APART}\+?\(?\d(?:[ \u00a0().\u2010-\u2015-]{{0,3}}\d){{0,200}}+{_END}")
 """What may be a telephone number: digits with spaces, brackets and strokes between them, not part of a word, date, sum or share."""
 _ENOUGH = re.compile(r"\d(?:[ \u00a0().\u2010-\u2015-]{0,3}\d){2}")
 """The digits of the shortest number: what has none of them, as most texts do, is looked at no further."""
@@ -100,7 +100,7 @@ def _by_digits() -> dict[str, tuple[Helpline, ...]]:
 
 
 def _digits(number: str) -> str:
-    return re.sub(r"\D", "", unicodedata.normalize("NFKC", number))
+    return re.sub(r"\D", "", compatible(number))
 
 
 _LETTERS = re.compile(r"(\d\d\d)[ -]([A-Z]{4})(?:[ -]*\(\d{4}\))?(?![A-Za-z])")
@@ -118,7 +118,7 @@ def numbers_in(text: str) -> list[NamedNumber]:
     Behind a word such as `call` every number counts that is no range; elsewhere those of nine digits and more, and of five and more where the
     list has them. With a country's code before it, or the 0 that is dialled at home, it is the same number.
     """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", _SIGNS.sub(";", text))
+    plain = text if text.isascii() else compatible(_SIGNS.sub(";", text))
     enough = _ENOUGH.search(plain)
     if enough is None:
         return []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PLACE = re.compile(r"^(?=[^\s./]*+[./])(?P<file>\S*): (?=\S)")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?![\w.]*\w)")
+_NUMBER = re.compile(r"(?<![\w.])\d++(?:,\d{3})*(?![\w.]*\w)")
 _FIRST = 3
 """Numbers that are listed of what a note is said of, before the last one."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
 from mindgauge.records.regex import regex
@@ -129,15 +129,15 @@ def shown(text: str) -> str:
     return _JOINT.sub(lambda match: match[0] if _joins(match) else "", cleaned)
 
 
-def compatible(text: str) -> str:
-    """Return a text in its compatible form (NFKC), in a time that grows with its length.
+def compatible(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
+    """Return a text in its compatible form (NFKC), or its composed one (NFC), in a time that grows with its length.
 
     The standard puts a run of accents in order, which takes as long as the square of its length; no real word has
     hundreds of them.
     """
     if text.isascii():
         return text
-    return "".join(unicodedata.normalize("NFKC", stretch) for stretch in _STRETCH.findall(text))
+    return "".join(unicodedata.normalize(form, stretch) for stretch in _STRETCH.findall(text))
 
 
 def _joins(match: re.Match[str]) -> bool:

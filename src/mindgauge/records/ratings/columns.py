@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from mindgauge.records import drawn
 from mindgauge.records.ratings import raters
+from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -145,7 +145,7 @@ def is_remark(key: str) -> bool:
 
 def key(name: str) -> str:
     """Return a column's name as names are compared: `Annotator ID`, `annotatorId` are `annotator_id`."""
-    text = unicodedata.normalize("NFKC", name).strip()
+    text = compatible(name).strip()
     text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
     return re.sub(r"[\s\-_/]+", "_", text).strip("_").casefold()
 

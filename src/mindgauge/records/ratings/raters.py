@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
-from mindgauge.records.text import visible
+from mindgauge.records.text import compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,12 +74,12 @@ def names_model(name: str) -> bool:
 
 def spelled(name: str) -> str:
     """Write a name with composed letters, without what nobody sees."""
-    return unicodedata.normalize("NFC", visible(name)).strip()
+    return compatible(visible(name), "NFC").strip()
 
 
 def folded(name: str) -> str:
     """Return what two spellings of one name have in common: letter case, blanks and punctuation aside."""
-    bare = _WORDS.sub("", unicodedata.normalize("NFKC", name).casefold())
+    bare = _WORDS.sub("", compatible(name).casefold())
     return bare or name
 
 

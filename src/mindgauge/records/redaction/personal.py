@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.records.redaction.patterns import RULES, digits
-from mindgauge.records.text import HAN, visible
+from mindgauge.records.text import HAN, compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -146,14 +146,14 @@ class _ScrubbedDialogue:
 
 def _readable(text: str) -> str:
     """Return a text without what nobody sees, and each letter as one character with its accents."""
-    return unicodedata.normalize("NFC", visible(text))
+    return compatible(visible(text), "NFC")
 
 
 def _same(kind: str, text: str) -> str:
     """Return by what two ways of writing one thing are known as one."""
     if kind in {"telephone", "card"} and digits(text):
         return digits(text)
-    written = unicodedata.normalize("NFKC", text).casefold()
+    written = compatible(text).casefold()
     return re.sub(r"\s", "", written) if kind == "email" else written.strip(" :号是")
 
 

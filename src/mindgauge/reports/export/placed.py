@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from collections import Counter
 from itertools import count as numbers_from
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from mindgauge.benchmarks.hub_layout.items import EXAMPLE
 from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
 from mindgauge.records import HELD, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.drawn import DRAWN
+from mindgauge.records.text import compatible
 from mindgauge.store.failures import damaged
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 def canonical(value: Any) -> str:
     """Write JSON in the one way that equal content always has: sorted keys, no whitespace, Unicode form C."""
-    return unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
+    return compatible(json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")), "NFC")
 
 
 def ident(prefix: str, *parts: Any) -> str:
