@@ -78,9 +78,10 @@ def _counted(modes: pl.DataFrame, person: NDArray[np.bool_]) -> Iterator[tuple[i
         varied = np.ones(n.shape, dtype=bool)
         own = frequent & np.isin(rater, firsts)
         for level in np.unique(value[own]):  # a rarer value cannot be nearly all that two raters share
-            given = own & (value == level)
+            of_level = own & (value == level)
             varied &= (
-                n - (_incidence(rater[given], subject[given], shared.shape)[firsts] @ shared.T).toarray() >= VARIED
+                n - (_incidence(rater[of_level], subject[of_level], shared.shape)[firsts] @ shared.T).toarray()
+                >= VARIED
             )
         compared = (n >= SHARED) & (places > firsts[:, None])
         near = equal >= ALIKE * n

@@ -234,8 +234,8 @@ def beside_others(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[
     A value of others has a row for each of them; where a subject has a crowd, one for all, `times` as many.
     """
     rows = rated.filter(pl.col("rater").is_in(list(raters)))
-    told = {"subject", "cluster", "system", "category", "number", *drawn.COLUMNS}
-    values = rows.select(name for name in rows.columns if name in told)
+    columns = {"subject", "cluster", "system", "category", "number", *drawn.COLUMNS}
+    values = rows.select(name for name in rows.columns if name in columns)
     own_values, place = values.select("subject", "number"), np.arange(len(rows))
     if int(rows["subject"].value_counts()["count"].max() or 0) > MOST_BESIDE:  # type: ignore[arg-type]
         place = values.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.intp) - 1
@@ -249,9 +249,13 @@ def beside_others(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[
     for rater in raters:
         own = np.array(owned.get(rater, []), dtype=np.intp)
         shared = [own[:0], *(of_subject[i] for i in np.unique(subject[place[own]]))]
-        there = np.arange(len(values)) if weighted else np.sort(np.concatenate(shared))  # weights are relative to all
-        of_others = times[there] - np.bincount(np.searchsorted(there, place[own]), minlength=len(there))
-        others = values[there[of_others > 0]].with_columns(pl.Series("times", of_others[of_others > 0]))
+        shared_values = (
+            np.arange(len(values)) if weighted else np.sort(np.concatenate(shared))
+        )  # weights are relative to all
+        other_times = times[shared_values] - np.bincount(
+            np.searchsorted(shared_values, place[own]), minlength=len(shared_values)
+        )
+        others = values[shared_values[other_times > 0]].with_columns(pl.Series("times", other_times[other_times > 0]))
         yield rater, own_values[own], others
 
 
@@ -301,13 +305,13 @@ def _paired(
         for i, term in enumerate(terms(value - scale.low, mean[place] - scale.low)):
             parts.append((weight * term, row, column + i))
     if q:
-        given = repeats[place]
-        person = np.repeat(np.arange(len(place)), given)
-        within = np.arange(len(person)) - np.repeat(np.cumsum(given) - given, given)
+        verdicts = repeats[place]
+        person = np.repeat(np.arange(len(place)), verdicts)
+        within = np.arange(len(person)) - np.repeat(np.cumsum(verdicts) - verdicts, verdicts)
         x, y = (
             np.searchsorted(scale.values, level) for level in (value[person], verdict[start[place][person] + within])
         )
-        parts.append(((weight / given)[person], row[person], column[person] + before + x * q + y))
+        parts.append(((weight / verdicts)[person], row[person], column[person] + before + x * q + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = summed(data, rows, columns, (len(conversations), len(present) * width))
     of_systems = np.bincount(block[first], minlength=len(present))
