@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PACKAGE = "mindgauge."
+FIFTH = 5
+"""Of the expressions are tried by default; the long form tries all, with more texts."""
 
 
 def expressions() -> Iterator[Expression]:
@@ -43,8 +45,8 @@ def test_every_expression_that_a_function_builds_is_tried() -> None:
     assert len(every()[0]) > 400
 
 
-def test_no_expression_takes_the_square_of_its_text() -> None:
-    assert not slow(expressions(), many=False)
+def test_no_expression_of_a_fifth_takes_the_square_of_its_text() -> None:
+    assert not slow([*expressions()][::FIFTH], many=False)
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FIRST, LAST, SOON, ENOUGH = 2_000, 64_000, 0.1, 0.2
 """Rows or other pieces of the first file and of the last, and seconds that need no second look and that can be compared."""
-OF_EACH = 4
+OF_EACH = 12
 """Of this many readers each way is tried with one on every push; the long form tries all."""
 
 
