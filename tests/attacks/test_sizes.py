@@ -69,5 +69,5 @@ def test_no_reader_takes_the_square_of_a_file(ending: str, way: str, tmp_path: P
 
 
 def test_a_reader_that_takes_the_square_is_found() -> None:
-    assert grows(lambda size: lambda: [[*range(size)].count(place) for place in range(size)], 800, 0.001, 0.01, 4_000)
+    assert grows(lambda size: lambda: [[*range(size)].count(place) for place in range(size)], 3_200, 0.05, 0.1, 12_800)
     assert not grows(lambda size: lambda: [*range(size)], 1_000, 0.0001, 0.001, 64_000)
