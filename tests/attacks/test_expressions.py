@@ -9,7 +9,7 @@ import pytest
 
 from tests.attacks import growth
 from tests.attacks.built_expressions import ANCHORED, BUILT
-from tests.attacks.expressions import Expression, every, texts
+from tests.attacks.expressions import SOURCES, Expression, every, texts
 from tests.attacks.growth import superlinear
 
 if TYPE_CHECKING:
@@ -80,6 +80,21 @@ def test_names_of_files_have_a_length() -> None:
     name = "a-labeled-b-merged_labels.json"
     assert parse_name(name) == ("merged_labels", {"model": "a", "dataset": "b"})
     assert parse_name("a" * 255 + name) is None
+
+
+def test_a_translated_page_keeps_every_character_of_its_scripts() -> None:
+    from mindgauge.reports.language.markup import _TOKEN
+
+    scripts = [path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.js")]
+    assert len(scripts) > 10
+    for page in (
+        *scripts,
+        "<script>if (a < b) { c = '<b>'; }</script><p>x",
+        '<p title="a > b">x<br',
+        "x<!-- y",
+        '<a "',
+    ):
+        assert "".join(match[0] for match in _TOKEN.finditer(page)) == page
 
 
 def test_the_note_that_a_conversation_ended_is_read_as_before() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.language.memory import Memory
     from mindgauge.reports.language.translator import Translator
 
-_TOKEN = re.compile(r"<!--(?:(?!<!--).)*?-->|<(?:\"[^\"]*\"|[^<>\"])*>|[^<]+", re.DOTALL)
+_TOKEN = re.compile(r"<!--.*?(?:-->|\Z)|<(?:\"[^\"]*(?:\"|\Z)|[^>\"])*+(?:>|\Z)|[^<]+", re.DOTALL)
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)")
 _SPOKEN = re.compile(r' (aria-label|title|data-column|placeholder)="([^"]*)"')
 _OTHERS = re.compile(r' lang="[^"]*"| translate="no"')
