@@ -34,6 +34,8 @@ class Mirror(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     requests: ClassVar[list[tuple[str, str | None]]] = []
+    secrets: ClassVar[list[str]] = []
+    """Headers of requests in which passwords are sent."""
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -43,6 +45,9 @@ class Mirror(http.server.BaseHTTPRequestHandler):
         asked = self.headers["Range"]
         first = not any(path == self.path for path, _ in self.requests)
         self.requests.append((self.path, asked))
+        self.secrets += [
+            name for name in self.headers if name.lower() in {"authorization", "proxy-authorization", "cookie"}
+        ]
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         getattr(self, f"serve_{behaviour}")(start, first)
 
@@ -128,6 +133,7 @@ class Mirror(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[str]:
     Mirror.requests.clear()
+    Mirror.secrets.clear()
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as served:
         threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{served.server_port}"
@@ -231,6 +237,21 @@ def test_a_proxy_of_the_environment_is_used(server: str, tmp_path: Path, monkeyp
     monkeypatch.setenv("http_proxy", server)
     assert fetched(tmp_path, "http://released.invalid", "whole.tsv")
     assert Mirror.requests == [("http://released.invalid/whole.tsv", None)]
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_no_password_of_a_netrc_file_is_sent(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, proxied: bool
+) -> None:
+    (tmp_path / ".netrc").write_text("default login ana password secret\n", encoding="utf-8")
+    (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    if proxied:
+        monkeypatch.setenv("http_proxy", server)
+    fetched(tmp_path, "http://somewhere.example" if proxied else server, "whole.tsv")
+    assert Mirror.requests
+    assert not Mirror.secrets
 
 
 def test_a_server_that_cannot_be_reached_is_said_once(tmp_path: Path) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
 import warnings
 from collections import UserDict
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError
+from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError, UsageError
 from mindgauge.records.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class CommandEntry(NamedTuple):
@@ -83,6 +87,16 @@ _HELP = "NoArgsIsHelpError"
 _INTERRUPTED = 130
 """What Typer makes of an interrupt, without a word."""
 _SHOW_WARNING = warnings.showwarning
+_SCARCE = re.compile(
+    r"can't start new thread|failed to map segment|Cannot allocate memory|previously been poisoned"
+    r"|PanicException: .*(?:spawn|WouldBlock|TooManyOpenFiles|OutOfMemory)"
+)
+"""What Python and libraries raise where the system gives them no more; of the last, a lock that broke so before."""
+_NO_MORE = "the system gives no more memory, threads or open files: raise its limits (ulimit -a), or end other programs"
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+"""What Python makes of a byte in a name that is no text."""
+_AROUND = 40
+"""Characters before and after it that are repeated."""
 
 
 class _Commands(UserDict[str, Any]):
@@ -165,6 +179,9 @@ def execute() -> int:
     with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
         import_module("mindgauge.cli.values").read_as_typed()
     terminal.guard()
+    for argument in sys.argv:
+        if _ESCAPED_BYTE.search(os.fsencode(argument).decode(errors="surrogateescape")):
+            return _say(str(_no_text(argument)), UsageError.exit_code)
     warnings.showwarning = _warned
     code = _code()
     sys.stdout.flush()
@@ -186,14 +203,15 @@ def _code() -> int:
         code = error.exit_code
     except typer.Abort:
         code = _INTERRUPTED
-    except MemoryError:
-        return _say("out of memory; give less at once: smaller files, or parts of them", 1)
     except ModuleNotFoundError as error:
         from mindgauge.cli.extras import advice
 
         return _say(advice(error), 2)
-    except (OSError, RuntimeError) as error:
-        return _say(_of_system(error), 1)
+    except BaseException as error:
+        known = _of_system(error)
+        if known is None:
+            raise
+        return _say(str(known), known.exit_code)
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
@@ -207,18 +225,37 @@ def _warned(message: Warning | str, category: type[Warning], *place: Any, **more
         _SHOW_WARNING(message, category, *place, **more)
 
 
-def _of_system(error: OSError | RuntimeError) -> str:
-    """Say what the system could not do.
-
-    Raises:
-        RuntimeError: it is another fault than a path that cannot be resolved, as Python before 3.13 says it.
-    """
+def _of_system(error: BaseException) -> MindgaugeError | None:
+    """Return what the system could not do; None where it is another fault."""
+    for cause in _causes(error):
+        if isinstance(cause, MemoryError):
+            return MindgaugeError("out of memory; give less at once: smaller files, or parts of them")
+        if _SCARCE.search(f"{type(cause).__name__}: {cause}"):
+            return MindgaugeError(f"{_NO_MORE} ({cause}); everything finished is kept")
+        if isinstance(cause, UnicodeEncodeError) and _ESCAPED_BYTE.search(cause.object):
+            return _no_text(cause.object[max(0, cause.start - _AROUND) : cause.end + _AROUND])
     if isinstance(error, OSError):
-        return f"{error.filename or 'the system'}: {error.strerror or error}"
+        return MindgaugeError(f"{error.filename or 'the system'}: {error.strerror or error}")
     path = re.fullmatch(r"""Symlink loop from ['\"](.*)['\"]""", str(error), re.DOTALL)
-    if path is None:
-        raise error
-    return f"{path[1]}: a link that leads back to itself; name the file or folder that is meant"
+    if path is None or not isinstance(error, RuntimeError):
+        return None
+    return MindgaugeError(f"{path[1]}: a link that leads back to itself; name the file or folder that is meant")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Go through an error, those that tasks raised together in it, and those that it came from."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for part in error.exceptions:
+                yield from _causes(part)
+        error = error.__cause__ or error.__context__
+
+
+def _no_text(name: str) -> UsageError:
+    return UsageError(
+        f"{name!a}: the name holds bytes that are no UTF-8 text, so no run or report can say it; rename it"
+    )
 
 
 def _say_all(faults: FaultsError) -> int:

@@ -1,7 +1,8 @@
 """HTTP to servers that nobody vouches for: the one place that makes sessions, sends and reads.
 
 What is sent to a model goes where the user said and nowhere else: redirects are not followed, and proxies of the
-environment, `.netrc` and cookies are not used. A public file, known by its hash, may come by both (`follow`). What comes is read within bounds, whatever a server claims about it.
+environment, `.netrc` and cookies are not used. A public file, known by its hash, may come by redirects and proxies (`follow`),
+but `.netrc` is not read for it either. What comes is read within bounds, whatever a server claims about it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import functools
 import zlib
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from yarl import URL
 
 from mindgauge.models import completion
 
@@ -28,16 +31,13 @@ _LONGEST_CODING = 40
 """Characters of a coding that are repeated in a message."""
 
 
-def session(
-    *, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: int = 100, proxies: bool = False
-) -> aiohttp.ClientSession:
+def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: int = 100) -> aiohttp.ClientSession:
     """Make a session within a running loop.
 
     Args:
         headers: what every request carries.
         timeout: of a request.
         limit: the most connections at once.
-        proxies: whether those of the environment are used, for what is public and secret to nobody.
     """
     return aiohttp.ClientSession(
         headers={"Accept-Encoding": "identity", **headers},
@@ -45,7 +45,6 @@ def session(
         connector=_Connector(limit=limit, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,  # what is unpacked must be bounded
-        trust_env=proxies,
     )
 
 
@@ -55,8 +54,10 @@ def send(via: aiohttp.ClientSession, method: str, address: str, **options: Any) 
 
 
 def follow(via: aiohttp.ClientSession, address: str, headers: dict[str, str]) -> Any:
-    """Ask for a public file wherever it is now; a context manager with the response."""
-    return via.get(address, headers=headers, max_redirects=_REDIRECTS)
+    """Ask for a public file wherever it is now, by the environment's proxy; a context manager with the response."""
+    url = URL(address)
+    proxy = None if proxy_bypass(url.host or "") else getproxies().get(url.scheme)  # aiohttp would read .netrc, too
+    return via.get(url, headers=headers, max_redirects=_REDIRECTS, proxy=proxy)
 
 
 async def read(response: aiohttp.ClientResponse) -> bytes:
@@ -149,7 +150,8 @@ class _Connector(aiohttp.TCPConnector):
 def fault(error: Exception) -> str:
     """Say on one line how an exchange broke; where a server sends no HTTP, without the status that aiohttp makes up."""
     if isinstance(error, aiohttp.ClientResponseError):
-        return completion.one_line(f"it does not speak HTTP as it should: {error.message}")
+        reason = error.message.partition("\n\n")[0].rstrip(":")  # below stand the bytes that were sent
+        return completion.one_line(f"it does not speak HTTP as it should: {reason}")
     if isinstance(error, aiohttp.ClientPayloadError):
         reason = getattr(error.__cause__, "message", "")
         return completion.one_line(f"its answer breaks off{f': {reason}' if reason else ''}")

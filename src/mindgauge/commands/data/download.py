@@ -50,9 +50,9 @@ class _InterruptedError(Exception):
 
 
 def session() -> aiohttp.ClientSession:
-    """Make a session for public files, within a running loop; proxies of the environment are used."""
+    """Make a session for public files, within a running loop."""
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
-    return transport.session(headers={"User-Agent": "mindgauge"}, timeout=timeout, limit=4, proxies=True)
+    return transport.session(headers={"User-Agent": "mindgauge"}, timeout=timeout, limit=4)
 
 
 def is_whole(file: PublicFile, place: Path) -> bool:
