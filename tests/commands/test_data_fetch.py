@@ -45,9 +45,9 @@ class Mirror(http.server.BaseHTTPRequestHandler):
         asked = self.headers["Range"]
         first = not any(path == self.path for path, _ in self.requests)
         self.requests.append((self.path, asked))
-        self.secrets += [
-            name for name in self.headers if name.lower() in {"authorization", "proxy-authorization", "cookie"}
-        ]
+        self.secrets.extend(
+            {"authorization", "proxy-authorization", "cookie"} & {name.lower() for name in self.headers}
+        )
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         getattr(self, f"serve_{behaviour}")(start, first)
 
