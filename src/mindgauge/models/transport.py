@@ -150,7 +150,7 @@ class _Connector(aiohttp.TCPConnector):
 def fault(error: Exception) -> str:
     """Say on one line how an exchange broke; where a server sends no HTTP, without the status that aiohttp makes up."""
     if isinstance(error, aiohttp.ClientResponseError):
-        reason = error.message.partition("\n\n")[0].rstrip(":")  # below stand the bytes that were sent
+        reason = error.message.partition("\n\n")[0].rstrip(":")  # the bytes that were sent follow
         return completion.one_line(f"it does not speak HTTP as it should: {reason}")
     if isinstance(error, aiohttp.ClientPayloadError):
         reason = getattr(error.__cause__, "message", "")
