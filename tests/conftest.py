@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
+# A job in a shell's background ignores Ctrl-C, and so would all that it starts; tests send it themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # These machines are shared: how long an example takes says nothing about the code. And a push is judged by what it
 # changes, not by chance; `pytest --hypothesis-profile search` looks for new examples.
 settings.register_profile("shared", deadline=None, derandomize=True, max_examples=FIFTH)

@@ -391,7 +391,7 @@ def test_all_files_are_written_by_one_writer() -> None:
         str(path.relative_to(source)): line.strip()
         for path in source.rglob("*.py")
         for line in path.read_text().splitlines()
-        if writes.search(line)
+        if writes.search(line) and "/children" not in line  # which is read
     }
     assert {*found} == {"cli/terminal.py", "commands/data/download.py", "models/batch/files.py"}, found
 
