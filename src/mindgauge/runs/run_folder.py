@@ -21,7 +21,7 @@ from mindgauge.records.rubric import Method, Rubric
 from mindgauge.runs import plan
 from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, growth, manifest
-from mindgauge.store.failures import PENDING
+from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.textless import TextlessStore, without_text
 
 if TYPE_CHECKING:
@@ -234,10 +234,11 @@ def open_run(
         if existing:
             admit(store, steps, classifiers, config)
         union = manifest.grow(folder, record, config.command, faults)
+        with one_line(store.path):
+            kept = [*_more(store, samples, replies), *union.kept]
     except BaseException:
         store.close()
         raise
-    kept = [*_more(store, samples, replies), *union.kept]
     if existing and kept:
         config.notice(
             f"{folder} holds more than this command asks for: {'; '.join(kept)}. Nothing of it is lost, and scores are over all that the run holds"
