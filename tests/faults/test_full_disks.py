@@ -268,14 +268,7 @@ def drafts(files: dict[str, bytes]) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "line"), sampled(CASES, 2))
-def test_a_full_disk_is_one_line_and_what_was_there_stays(
-    volume: Volume, name: str, line: str, request: pytest.FixtureRequest
-) -> None:
-    if name in {"rate", "watch"}:
-        reason = (
-            "after a full disk the run stays locked until the process ends: seen in this process, not between commands"
-        )
-        request.applymarker(pytest.mark.xfail(reason=reason))
+def test_a_full_disk_is_one_line_and_what_was_there_stays(volume: Volume, name: str, line: str) -> None:
     volume.lay(line)
     before, room = volume.files(), volume.free()
     done = volume.typed(name, line)

@@ -13,7 +13,7 @@ from mindgauge.benchmarks.hub_layout.replies import reply_table
 from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.english import named
-from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
+from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
 from mindgauge.runs import cut_dialogues, dialogue_files, labelled, languages, run_folder
@@ -270,26 +270,26 @@ class Inputs(NamedTuple):
         Raises:
             UsageError: the folder holds a run with another plan, or somebody is not who answered in it.
         """
-        if self.run is not None:
-            store = Store(self.run, write=True)
-            try:
+        samples, replies = {self.benchmark.name: self.samples}, {self.benchmark.name: self.replies}
+        with contextlib.ExitStack() as undone:
+            if self.run is not None:
+                store = Store(self.run, write=True)
+                undone.callback(store.close)
                 asked = run_folder.with_criteria(self.run, record)
                 run_folder.admit(store, steps, classifiers, config)
                 if asked:
                     manifest.grow(self.run, asked, config.command)
-            except MindgaugeError:
-                store.close()
-                raise
-            return store
-        samples, replies = {self.benchmark.name: self.samples}, {self.benchmark.name: self.replies}
-        store = run_folder.open_run(
-            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {},
-            steps=steps, classifiers=classifiers,
-        )  # fmt: skip
-        if self.notes:
-            manifest.write(folder, {**manifest.read(folder), "notes": [*self.notes]})
-        run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
-        run_folder.keep_replies(store, self.benchmark, self.replies, config.command, self.ratings)
+            else:
+                store = run_folder.open_run(
+                    folder, record, config, text=text, samples=samples, replies=replies if self.replies else {},
+                    steps=steps, classifiers=classifiers,
+                )  # fmt: skip
+                undone.callback(store.close)
+                if self.notes:
+                    manifest.write(folder, {**manifest.read(folder), "notes": [*self.notes]})
+                run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
+                run_folder.keep_replies(store, self.benchmark, self.replies, config.command, self.ratings)
+            undone.pop_all()
         return store
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from pathlib import Path
@@ -226,7 +227,8 @@ def open_run(
         )
     private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
-    try:
+    with contextlib.ExitStack() as undone:
+        undone.callback(store.close)
         faults = list(_changed(store, samples, replies, existing.get("plan", {}), record)) if existing else []
         if isinstance(store, TextlessStore) and existing:
             faults += _unjudgeable(store, growth.union(existing.get("plan", {}), record).joined)
@@ -236,17 +238,15 @@ def open_run(
         union = manifest.grow(folder, record, config.command, faults)
         with one_line(store.path):
             kept = [*_more(store, samples, replies), *union.kept]
-    except BaseException:
-        store.close()
-        raise
-    if existing and kept:
-        config.notice(
-            f"{folder} holds more than this command asks for: {'; '.join(kept)}. Nothing of it is lost, and scores are over all that the run holds"
-        )
-    if not text:
-        config.notice(
-            f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done"
-        )
+        if existing and kept:
+            config.notice(
+                f"{folder} holds more than this command asks for: {'; '.join(kept)}. Nothing of it is lost, and scores are over all that the run holds"
+            )
+        if not text:
+            config.notice(
+                f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done"
+            )
+        undone.pop_all()
     return store
 
 

@@ -59,6 +59,7 @@ class _Cursor(sqlite3.Cursor):
         try:  # as `sound`, which takes as long as the reading itself: there is a look-up for every call
             return super().execute(*arguments)
         except DAMAGING as error:
+            self.close()  # else whoever holds the error keeps the file open
             raise as_damage(self.connection.path, error) from error
 
     def fetchone(self) -> Any:

@@ -125,10 +125,12 @@ class Store:
         finally:
             self._db.close()
             if self._lock is not None:
-                if not self._failed:  # else the file may be what failed: who opens it next looks at all of it
-                    seal(self.path)
-                os.close(self._lock)
-                self._lock = None
+                try:
+                    if not self._failed:  # else the file may be what failed: who opens it next looks at all of it
+                        seal(self.path)
+                finally:
+                    os.close(self._lock)
+                    self._lock = None
 
     # -- samples ----------------------------------------------------------------------------------------------------
 
