@@ -35,7 +35,7 @@ _CARD = "README.md"
 _NAMES, _ROWS = ("path", "file", "name", "filename", "file_name"), ("rows", "num_rows", "row_count", "n")
 _SHA = re.compile(r"(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
 _DIGEST = re.compile(r"sha[-_]?256.*|digest|hash|checksum", re.IGNORECASE)
-"""How an entry of a list says its file's SHA-256, beside the file's name."""
+"""How an entry of a list says its file's SHA-256, next to the file's name."""
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.")
 _OWN_TABLE = re.compile(r"^\| `(\w+)` \| ([\d,]+) \|", re.MULTILINE)
 _OF_CARD = re.compile(r"^[^\S\n]*+(?:- )?(config_name|name|split|path|num_examples): *\"?([^\"\n]+)", re.MULTILINE)
@@ -238,7 +238,7 @@ def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tu
 
 
 def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
-    """Compare means with the repeats beside them, these with the single judgements, and review sets with the means."""
+    """Compare means with the repeats next to them, these with the single judgements, and review sets with the means."""
     single: dict[tuple[str, ...], list[float | None]] = {}
     means: dict[tuple[str, ...], float | None] = {}
     for row in layout.rows(TableKind.RAW):

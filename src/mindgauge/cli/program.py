@@ -207,7 +207,9 @@ def _code() -> int:
         from mindgauge.cli.extras import advice
 
         return _say(advice(error), 2)
-    except BaseException as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # polars' panics are no `Exception`
         known = _of_system(error)
         if known is None:
             raise

@@ -59,7 +59,7 @@ _WRAPPERS = {
 }  # fmt: skip
 """Keys under which a whole answer may hold the verdict; under any other it may be somebody else's."""
 _EXPLAINED = {"explanation", "reason", "reasons", "reasoning", "justification", "解释", "理由"}
-"""Keys that may stand next to such a one, with words and nothing else."""
+"""Keys that are allowed next to such a one, with words and nothing else."""
 _FRACTION = regex(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*")
 _KEYS = frozenset((RATIONALE, QUOTES, CHECKS, UNCERTAIN, MISFIT, VALUE))
 _MARKS = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»")}

@@ -65,12 +65,12 @@ def load(point: EntryPoint) -> object:
 
 
 def unprinted() -> contextlib.AbstractContextManager[object]:
-    """Let what somebody else's code prints go to standard error: it is no part of a result."""
+    """Send what a user's or a package's code prints to standard error: it is no part of a result."""
     return contextlib.redirect_stdout(sys.stderr)
 
 
 def fault(error: BaseException, folder: Path | None = None, otherwise: str = "") -> str:
-    """Say on one line what somebody else's code raised, and where in its own folder; `otherwise` where it is not there."""
+    """Say on one line what a user's or a package's code raised, and where in its own folder; `otherwise` where it is not there."""
     text = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if folder is not None and Path(frame.filename).is_relative_to(folder)]

@@ -226,7 +226,7 @@ class Model(Protocol):
 
 
 class Costless:
-    """What models have that send nothing to anybody."""
+    """What models have that send nothing to a server."""
 
     host = ""
     price: Price | None = FREE

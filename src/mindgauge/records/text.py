@@ -104,7 +104,7 @@ _FORBIDDEN = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 UNSEEN = "".join(("[", *(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _JOINT)), "]")).replace("\ud800-\udfff", "")
 """What `shown` may change, as a pattern for tables, which hold no halves of characters."""
 _UNPRINTED = regex("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
-"""What JSON lets stand in a text, and YAML refuses, takes for the end of a line, or shows as nothing."""
+"""What JSON allows in a text, and YAML refuses, takes for the end of a line, or shows as nothing."""
 _JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
 _STRETCH = regex(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
@@ -158,7 +158,7 @@ def _sign(character: str) -> bool:
 
 
 def xml(root: Element) -> str:
-    """Write a tree of XML 1.0, its texts without what that forbids, and what nobody sees."""
+    """Write a tree of XML 1.0, its texts without forbidden and invisible characters."""
     from xml.etree.ElementTree import indent, tostring
 
     for element in root.iter():

@@ -252,7 +252,7 @@ def _opened(
 
 
 def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | None) -> Report:
-    """Gather everything a report says about open runs; `beside` is its page where a reader is written beside it."""
+    """Gather everything a report says about open runs; `beside` is its page where a reader is written next to it."""
     reading = read_first.to_read(runs, systems)
     on_page = {item.anchor for chosen in reading for item in chosen.items}
     weaknesses = weak_categories.weak(runs, systems, on_page)

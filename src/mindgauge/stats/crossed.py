@@ -294,7 +294,7 @@ class Design:
 
 
 def require_few(raters: int, subjects: int) -> None:
-    """Raise a ValueError where a crowd rates so many subjects that its effects would take the cube of its size."""
+    """Raise a ValueError where the effects of a crowd would take the cube of its size."""
     if min(raters, subjects) > MOST_RATERS:
         raise ValueError(f"{raters} raters of {subjects} subjects are a crowd: effects are estimated with at most {MOST_RATERS} of either")  # fmt: skip
 

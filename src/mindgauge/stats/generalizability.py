@@ -139,7 +139,7 @@ def _error(components: Floats, *, absolute: bool) -> _Error:
 
 
 def coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
-    """Return Φ (`absolute`) or Eρ² of a mean over so many conversations and raters, of components of shape (..., 7)."""
+    """Return Φ (`absolute`) or Eρ² of a mean over N conversations and raters, of components of shape (..., 7)."""
     error = _error(components, absolute=absolute)
     total = (
         error.measured

@@ -113,7 +113,7 @@ def _wait(handle: int, folder: Path) -> None:
 
 @contextlib.contextmanager
 def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[Path]:
-    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
+    """Give a folder next to it to work in, which becomes this one in the end; nothing is left of it if anything fails.
 
     Raises:
         UsageError: something is there already, or the file system has no locks.

@@ -149,7 +149,7 @@ def _empty() -> bytes:
 
 
 def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that another version laid out, or anybody else, or that has no tables yet."""
+    """Refuse a database that another version or another program laid out, or that has no tables yet."""
     if hasattr(db, "setconfig"):  # from Python 3.12 on
         db.setconfig(_DEFENSIVE, True)
     db.execute("PRAGMA trusted_schema = OFF")

@@ -65,7 +65,7 @@ def pairs(rated: pl.DataFrame, people: list[str]) -> list[RaterPair]:
 
 
 def _counted(modes: pl.DataFrame, person: NDArray[np.bool_]) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Count what two raters share and give alike, a block of raters beside all at a time; raters are places by name."""
+    """Count what two raters share and give alike, a block of raters with all others at a time; raters are places by name."""
     answers = modes.with_columns(answer=pl.struct("subject", "value"))
     rater, subject, value, answer = (
         answers[name].rank("dense").to_numpy().astype(np.intp) - 1 for name in ("rater", "subject", "value", "answer")

@@ -68,7 +68,7 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
 def _parts(
     rater: str, own: pl.DataFrame, rest: pl.DataFrame, scale: ValueScale, *, categories: bool
 ) -> Iterator[_ProfilePart]:
-    """Yield a person beside the others over all, and by category if asked; nothing where no others rated."""
+    """Yield a person compared with the others, over all, and by category if asked; nothing where no others rated."""
     overall = pair(rest, own, scale)
     if not overall.subjects:
         return

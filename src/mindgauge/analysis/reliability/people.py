@@ -149,7 +149,7 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
 
 MOMENTS = 6
 MOST_PAIRS = 500
-"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other. MOST_BESIDE raters have fewer."""
+"""With more pairs of raters than that, as in a crowd, all are one: any rater compared with any other. MOST_BESIDE raters have fewer."""
 SHARES = {"same_level", "within_1"}
 GWET = "gwet_ac"
 
@@ -285,7 +285,7 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
 
 
 def _paired(shared: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Put each rater of a subject beside each other, or each value beside each, `times` as often as it is by two raters."""
+    """Pair each two raters of a subject, or each two values, `times` as often as it is by two raters."""
     held = ["subject", "cluster", "stands_for", "raters", "number"]
     rows = shared.group_by([*held, *({by} - {"number"})], maintain_order=True).agg(times=pl.len())
     others = rows.select("subject", pl.exclude(held).name.prefix("other_"), other_number="number")

@@ -51,7 +51,7 @@ _LEAST = 64 << 10
 _NUMBER = regex(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 """How libraries in Rust and in Python write the number of the system's error in their own errors."""
 _DEVICES = Path("/dev")
-"""Where what looks like a file is a way to one that somebody has open."""
+"""Where what looks like a file is a way to one that a process has open."""
 _NAME = 50
 """Characters of a name that a draft's begins with: names have 255 bytes at most."""
 

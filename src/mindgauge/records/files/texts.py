@@ -229,7 +229,7 @@ def unwrapped(value: Any, path: object) -> Any:
 
 
 def neutralised(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before all text that a spreadsheet could take for a formula, and leave out what nobody sees, also of headers."""
+    """Put an apostrophe before all text that a spreadsheet could take for a formula, and leave out invisible characters, also of headers."""
     import polars as pl
 
     names: dict[str, str] = {}

@@ -140,7 +140,7 @@ def _ticks(levels: Sequence[str]) -> dict[str, str]:
 
 
 def _unticked(frame: pl.DataFrame, criteria: list[str], notes: list[str]) -> pl.DataFrame:
-    """Read an empty cell of criteria that were only ticked as `no`, in rows that somebody rated."""
+    """Read an empty cell of criteria that were only ticked as `no`, in rows with a rating."""
     own = pl.col("criterion").is_in(criteria)
     rows = ["file", "row", "rater", "system"]
     only_ticks = (

@@ -26,7 +26,7 @@ class Utterance(NamedTuple):
 
 
 class Beginning(Sequence[Message]):
-    """The first messages of a dialogue. All its beginnings share the messages; each is cut when somebody looks at it."""
+    """The first messages of a dialogue. All its beginnings share the messages; each is cut when it is first read."""
 
     def __init__(self, messages: tuple[Message, ...], length: int) -> None:
         self._messages, self._length = messages, length

@@ -56,7 +56,7 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
     looks = reading.seconds_by_reader(store.folder)
     if not rows and not looks:
         raise DataError(
-            f"{store.folder}: nobody has decided or read anything here; `{command_line('view', store.folder)}` lets people do both"
+            f"{store.folder}: no decision and no reading is recorded here; make both with `{command_line('view', store.folder)}`"
         )
     table = ExportTable(_TYPES, (tuple(_cell(row.get(name)) for name in _TYPES) for row in rows))
     files.csv_stream(DECISIONS, table.frames())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.reliability_gate import ReliabilityGate
 
 _SITE = "https://huggingface.co/datasets/"
-_UNTESTED = "not known: no people rated beside it, and it took no entry test"
+_UNTESTED = "not known: no people rated the same replies, and it took no entry test"
 
 
 class PublishedFigures(NamedTuple):
@@ -43,7 +43,7 @@ class PublishedFigures(NamedTuple):
         return cls(scores, gate, pseudonyms(people))
 
     def of_model(self, benchmark: str, model: str) -> tuple[list[Score], dict[str, str]]:
-        """Return the figures that the benchmark goes by and that have a value; and for each that is withheld, why."""
+        """Return the benchmark's headline figures that have a value; and for each that is withheld, why."""
         rates = {metric.name for metric in STATUS_RATES}
         leading = {id(score) for score in self.scores.leading}
         own = [
@@ -64,7 +64,7 @@ class PublishedFigures(NamedTuple):
         return self.names.get(name) or (f"{self.names[person]}{colon}{cast}" if person in self.names else name)
 
     def verdict(self, score: Score) -> str:
-        """Say how far a judge can be trusted: by its card or, where no people rated beside it, by its entry test."""
+        """Say how far a judge can be trusted: by its card or, where no people rated the same replies, by its entry test."""
         card = self.gate.of(score)
         if card is not None:
             return f"{card.card.verdict} (by people's ratings)"
