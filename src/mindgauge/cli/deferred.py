@@ -15,6 +15,7 @@ memory that it takes as a stream; what is large asks for a stream itself.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from contextlib import contextmanager
 from importlib import import_module
@@ -22,6 +23,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock, local
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
+
+from mindgauge.records.errors import MindgaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +37,9 @@ COMPILED = {"scipy.optimize": "scipy.optimize._lbfgsb_py", "scipy.special": "sci
 """Library → the module inside it that is asked first, without the library around it."""
 AT_LOADING = {"OPENBLAS_NUM_THREADS": "1", "POLARS_ENGINE_AFFINITY": "in-memory"}
 """How libraries work, unless the user says otherwise; programs that we start are not told."""
+_LEAST, _AMPLE = 1_500, 4_096
+"""MiB of address space. With less than the first polars ends the process or waits for ever, which no code of ours can prevent;
+with less than the second it works on one thread, for each takes much of it."""
 _FILLING = RLock()
 _THREAD = local()
 """`alone`: the library of which this thread loads a module of `COMPILED`, whose own imports do not fill it either."""
@@ -143,6 +149,7 @@ def _fill(module: ModuleType) -> None:
             _fill(library)
         unused = isinstance(module, _Unused)
         if unused and spec.name not in _UNDER_WAY:
+            _require_address_space()
             _UNDER_WAY.add(spec.name)
             try:
                 with _settled():
@@ -150,6 +157,21 @@ def _fill(module: ModuleType) -> None:
             finally:
                 _UNDER_WAY.remove(spec.name)
             module.__class__ = ModuleType
+
+
+def _require_address_space() -> None:
+    """Prepare for a limit of address space (`ulimit -v`).
+
+    Raises:
+        MindgaugeError: it is too low for the libraries.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] >> 20
+    if 0 <= limit < _LEAST:
+        raise MindgaugeError(
+            f"`ulimit -v` allows this command {limit:,} MiB, and it needs {_LEAST:,}; raise the limit, then run the same command again"
+        )
+    if 0 <= limit < _AMPLE:
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 @contextmanager

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMITS: dict[str, int] = {}
 _FAR = re.compile(rb"""<(?:\w+:)?c\b[^>]{0,200}?\br\s*=\s*["']([A-Za-z]{1,3})(\d{1,7})["']""")
 _MARKED = re.compile(rb"""hidden|\b(?:ht|width)\s*=\s*["']0""")
-_ZERO = re.compile(r"0*(?:\.0*)?[a-z]*")
+_ZERO = re.compile(r"0+(?:\.0*)?[a-z]*")
 _OPEN_DOCUMENT = {
     "style", "table-row-properties", "table-column-properties", "table", "table-row", "table-column",
 }  # fmt: skip
