@@ -1,0 +1,128 @@
+"""The ledger of sizes: each figure has a budget, which may fall. Who lets one rise says why in the same commit, next to it.
+
+`python -m tests.test_size` prints every figure beside its budget.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.main import get_command
+
+import mindgauge
+from docs_build import reference
+from mindgauge.cli import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(mindgauge.__file__).parent
+ROOT = Path(__file__).parent.parent
+BUDGETS = {
+    "lines of src/mindgauge": 147_400,
+    "lines of analysis": 29_700,
+    "lines of annotation": 8_650,
+    "lines of benchmarks": 22_350,
+    "lines of cli": 5_600,
+    "lines of commands": 10_900,
+    "lines of models": 6_950,
+    "lines of raters": 6_050,
+    "lines of records": 13_450,
+    "lines of reports": 24_550,
+    "lines of runs": 6_800,
+    "lines of stats": 9_150,
+    "lines of store": 3_300,
+    "files": 855,
+    "classes that carry values": 993,
+    "commands": 46,
+    "options": 533,
+    "options that `run --help` shows": 52,
+    "words of documents": 155_200,
+    "lines of README.md": 255,
+    "words of SECURITY.md": 3_700,
+    "words of CHANGELOG.md": 17_000,
+    "words of the longest page": 30_600,
+}
+"""Figure → what it may be at most."""
+SLACK = 0.02
+"""How far a budget may be above its figure: it follows when a figure falls."""
+CARRIERS = {"NamedTuple", "Struct", "TypedDict", "dataclass", "Tabular"}
+"""Bases and decorators of classes that carry values."""
+
+
+@cache
+def figures() -> dict[str, int]:
+    """Return every figure of the ledger as it is now."""
+    code = {path: path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    rooms: Counter[str] = Counter()
+    for path, text in code.items():
+        room, *inside = path.relative_to(SOURCE).parts
+        rooms[room if inside else ""] += text.count("\n")
+    words = {path: len(path.read_text(encoding="utf-8").split()) for path in documents()}
+    commands = list(leaves(get_command(app)))
+    [run] = [command for command in commands if command.name == "run"]
+    return {
+        "lines of src/mindgauge": rooms.total(),
+        **{f"lines of {room}": lines for room, lines in sorted(rooms.items()) if room},
+        "files": len(code),
+        "classes that carry values": sum(map(carriers, code.values())),
+        "commands": len(commands),
+        "options": sum(len(options(command)) for command in commands),
+        "options that `run --help` shows": len(options(run)),
+        "words of documents": sum(words.values()),
+        "lines of README.md": (ROOT / "README.md").read_text(encoding="utf-8").count("\n"),
+        "words of SECURITY.md": words[ROOT / "SECURITY.md"],
+        "words of CHANGELOG.md": words[ROOT / "CHANGELOG.md"],
+        "words of the longest page": max(count for path, count in words.items() if path.parent != ROOT),
+    }
+
+
+def documents() -> list[Path]:
+    """Return the pages that people write: all but the generated reference."""
+    generated = {reference.FOLDER / name for name in reference.files()}
+    return [path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path not in generated]
+
+
+def carriers(code: str) -> int:
+    """Return how many classes of a file carry values."""
+    classes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)]
+    return sum(bool(CARRIERS & {_name(base) for base in (*node.bases, *node.decorator_list)}) for node in classes)
+
+
+def _name(base: ast.expr) -> str:
+    base = base.func if isinstance(base, ast.Call) else base
+    return base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+
+
+def leaves(command: Any) -> Iterator[Any]:
+    """Yield the commands that do something, of one and those below it."""
+    below = getattr(command, "commands", {})
+    for name in below:
+        yield from leaves(below[name])
+    if not below:
+        yield command
+
+
+def options(command: Any) -> list[str]:
+    return [parameter.name for parameter in command.params if parameter.param_type_name == "option"]
+
+
+@pytest.mark.parametrize("figure", BUDGETS)
+def test_no_figure_is_above_its_budget_and_no_budget_far_above_its_figure(figure: str) -> None:
+    now, budget = figures()[figure], BUDGETS[figure]
+    assert now <= budget, f"{figure}: {now:,}, and the budget is {budget:,}; make less, or say here why it rises"
+    assert budget - now <= max(2, SLACK * now), f"{figure}: {now:,}; lower its budget from {budget:,}"
+
+
+def test_every_figure_has_a_budget() -> None:
+    assert set(figures()) == set(BUDGETS)
+
+
+if __name__ == "__main__":
+    for figure, now in figures().items():
+        print(f"{now:>9,} {BUDGETS[figure]:>9,}  {figure}")  # noqa: T201 - what it is for
