@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.reliability import divergence, invariance
+from mindgauge.analysis.reliability import invariance, people
 from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats import crossed
@@ -280,8 +280,8 @@ def profiles(times: int) -> None:
                 })
                 for p, w in enumerate(weight)
             ]  # fmt: skip
-            told = divergence.profiles(pl.concat(parts), ["p0", "p1", "p2"], SCALE)
-            below = [part for part in told if part.negative == divergence.BELOW]
+            told = people.profiles(pl.concat(parts), ["p0", "p1", "p2"], SCALE)
+            below = [part for part in told if part.negative == people.BELOW]
             named += bool([part for part in below if sign == 0 or part.rater != "p2"])
             right += any(part.rater == "p2" and not part.category for part in below)
             possible += any(part.negative for part in told)
@@ -322,12 +322,12 @@ def invariances(times: int) -> None:
 
 def _invariances(times: int) -> Iterator[list[str]]:
     for cuts, used in ((EVEN, "even"), (TOP, "mostly best")):
-        for people in (1, 2):
+        for judging in (1, 2):
             for n in (30, 100):
                 cells = []
                 for gap, shift in ((0.0, 0.0), (0.7, 0.0), (0.7, 0.5), (0.7, 1.0)):
                     random = np.random.default_rng(3)
-                    outcomes = [_one(random, n, gap, shift, cuts, people) for _ in range(times)]
+                    outcomes = [_one(random, n, gap, shift, cuts, judging) for _ in range(times)]
                     cells += [
                         f"{np.mean([o == invariance.SHIFTED for o in outcomes]):.3f}",
                         f"{np.mean([o == invariance.ON_LEVEL for o in outcomes]):.3f}",

@@ -12,7 +12,7 @@ from mindgauge.raters import plain, risk_cues
 from mindgauge.records.redaction.patterns import RULES
 from mindgauge.records.redaction.personal import _as_words
 from mindgauge.records.transcripts import labelled
-from mindgauge.records.transcripts.file_names import NamePattern
+from mindgauge.records.transcripts.reading import NamePattern
 from mindgauge.reports import glossary
 from mindgauge.reports.language import translator
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.analysis.measured_on import MeasuredOn
-from mindgauge.analysis.reproduce import compare, load_published
+from mindgauge.analysis.reproduce import MeasuredOn, compare, load_published
 from mindgauge.benchmarks import RecomputedCell
 from mindgauge.records.errors import DataError, UsageError
 from tests import in_process

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from mindgauge.annotation.page.serve import create_app
-from mindgauge.annotation.web import connections, serving
+from mindgauge.annotation.web import serving
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
 
@@ -77,9 +77,9 @@ def test_many_half_open_connections_keep_nobody_out(tmp_path: Path, said: bytes)
 @pytest.fixture
 def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Serve a page in this process, with times that can be waited for; return its port."""
-    monkeypatch.setattr(connections, "ASK", 1.0)
-    monkeypatch.setattr(connections, "LISTEN", 2.0)
-    monkeypatch.setattr(connections, "most", lambda: 8)
+    monkeypatch.setattr(serving, "ASK", 1.0)
+    monkeypatch.setattr(serving, "LISTEN", 2.0)
+    monkeypatch.setattr(serving, "most", lambda: 8)
     started = threading.Event()
     servers: list[serving._Server] = []
     run = serving._Server.run

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import mindgauge
 from mindgauge.cli import app
 from mindgauge.models.address import Keys, key_for, variable_of
-from mindgauge.models.ray.actor import _seat_environment
+from mindgauge.models.ray.model import _seat_environment
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import endpoints, keys
 from mindgauge.records.errors import UsageError

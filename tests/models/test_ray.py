@@ -85,7 +85,7 @@ def test_where_no_cluster_is_the_wait_is_said(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_error_arrives_as_it_was() -> None:
-    from mindgauge.models.ray.actor import ActorOutcome, encode, outcomes
+    from mindgauge.models.ray.model import ActorOutcome, encode, outcomes
 
     errors = [
         EndpointError("model: host refuses the key"),

@@ -3,7 +3,7 @@
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
 from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
-from mindgauge.reports.profile import overview, phrases, pictures
+from mindgauge.reports.profile import overview, phrases, section
 from mindgauge.reports.profile.records import DimensionPart, SystemLabels
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
@@ -136,7 +136,7 @@ def dimensions(who: SystemLabels) -> list[DimensionPart]:
     found = []
     for name, tasks in TASKS.items():
         scores = [score for score in whole.tasks if score.dimension == name]
-        drawn = pictures.pictures(scores, [panel for panel in behind if panel.task in tasks], who)
+        drawn = section.profile_pictures(scores, [panel for panel in behind if panel.task in tasks], who)
         anchor = f"profile-{name.casefold()}"
         said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
         found.append(

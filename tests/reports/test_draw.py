@@ -15,7 +15,7 @@ from mindgauge.reports.compared import MeasureComparison, SystemPlace
 from mindgauge.reports.content import Dot, Figure, ReportTable, System
 from mindgauge.reports.draw import dot_rows, plots
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style
-from mindgauge.reports.profile import overview, pictures
+from mindgauge.reports.profile import overview, section
 from mindgauge.reports.profile.records import cast
 from mindgauge.reports.render import environment
 from tests.reports import profiled
@@ -180,7 +180,7 @@ def every_picture(name: str) -> list[str]:
     records: list[object] = [overview.dots(whole, named), overview.radar(whole, named)]
     for dimension, tasks in profiled.TASKS.items():
         scores = [score for score in whole.tasks if score.dimension == dimension]
-        records += pictures.pictures(scores, [p for p in profiled.panels() if p.task in tasks], named)
+        records += section.profile_pictures(scores, [p for p in profiled.panels() if p.task in tasks], named)
     draw = environment().filters["drawn"]
     place = [SystemPlace(system, name, 0.4, 0.3, 0.5, 1, 3, 20, 20, 0) for system in systems]
     records.append(

@@ -19,7 +19,7 @@ from mindgauge.reports import runs as opened
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.profile import overview, phrases, pictures
+from mindgauge.reports.profile import overview, phrases, section
 from mindgauge.reports.profile.records import allowed, cast
 from mindgauge.reports.runs import OpenRun, Section
 from tests.reports import profiled, suite_run
@@ -194,7 +194,7 @@ def test_chance_of_a_dimension_is_the_mean_of_its_tasks_or_not_known() -> None:
 
 def test_a_handful_of_conversations_has_no_interval() -> None:
     scores = [profiled.task_score("Resisting misuse", "jailbreak", 0, n=4)]
-    dots = pictures.pictures(scores, [], WHO)[0]
+    dots = section.profile_pictures(scores, [], WHO)[0]
     assert isinstance(dots, Dots)
     assert dots.rows[0].spots[0].low is None
 
@@ -230,7 +230,7 @@ def _only(kind: FigureKind) -> list[TaskFigure]:
 def _drawn(kind: FigureKind, task: str) -> list[Any]:
     dimension = next(name for name, tasks in profiled.TASKS.items() if task in tasks)
     scores = [profiled.task_score(dimension, task, place) for place in range(3)]
-    return pictures.pictures(scores, _only(kind), WHO)
+    return section.profile_pictures(scores, _only(kind), WHO)
 
 
 def test_curves_name_the_largest_fall() -> None:
@@ -253,7 +253,7 @@ def test_groups_are_compared_with_the_noise_of_neutral_sentences() -> None:
     ]
     scores = [profiled.task_score("Even support across groups", "fairness", place) for place in range(3)]
     assert (
-        pictures.pictures(scores, quiet, WHO)[0].finding
+        section.profile_pictures(scores, quiet, WHO)[0].finding
         == "No group differs from a neutral sentence by more than noise"
     )
 
@@ -266,7 +266,7 @@ def test_outcomes_stand_worst_method_first_and_a_control_is_no_attack() -> None:
     harmless = [profiled.mark("benign", "complied", 1.0), profiled.mark("benign", "refused", 0.0)]
     beside = [msgspec.structs.replace(p, marks=[*p.marks, *harmless]) for p in _only(FigureKind.OUTCOMES)]
     scores = [profiled.task_score("Resisting misuse", "jailbreak", place) for place in range(3)]
-    (again,) = pictures.pictures(scores, beside, WHO)
+    (again,) = section.profile_pictures(scores, beside, WHO)
     assert isinstance(again, Outcomes)
     assert again.finding == outcomes.finding
     assert again.bars[-1].method == "harmless requests (control)"
@@ -279,7 +279,9 @@ def test_clouds_are_said_to_be_people_only_where_people_were_asked() -> None:
     assert (scatter.low, scatter.high) == (-100.0, 100.0)
     unasked = [msgspec.structs.replace(panel, asked=False) for panel in _only(FigureKind.PEOPLE)]
     scores = [profiled.task_score("Keeping confidences", "privacy_awareness", place) for place in range(3)]
-    assert pictures.pictures(scores, unasked, WHO)[0].finding.startswith("Agreement with what we expect of people")
+    assert section.profile_pictures(scores, unasked, WHO)[0].finding.startswith(
+        "Agreement with what we expect of people"
+    )
 
 
 def test_rates_stand_beside_people() -> None:
@@ -294,7 +296,9 @@ def test_values_outside_the_axis_stay_inside_the_picture() -> None:
     wild = msgspec.structs.replace(
         panel, marks=[FigureMark("race", "White", -0.9, -1.4, -0.4, 20, 20, 0), *panel.marks]
     )
-    (groups,) = pictures.pictures([profiled.task_score("Even support across groups", "fairness", 0)], [wild], WHO)
+    (groups,) = section.profile_pictures(
+        [profiled.task_score("Even support across groups", "fairness", 0)], [wild], WHO
+    )
     for (_, svg), width in zip(drawing.drawn(groups), (680, 320), strict=True):
         places = [float(x) for x in re.findall(r'x\d?="(-?[\d.]+)"', svg)]
         assert 0 <= min(places) <= max(places) <= width

@@ -10,7 +10,7 @@ from mindgauge.reports import page as report_page
 from mindgauge.reports import render
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.page import ReportFiles
-from mindgauge.reports.profile import overview, pictures
+from mindgauge.reports.profile import overview, section
 from mindgauge.reports.profile.records import ProfileSection, cast
 from tests.chromium import CHROMIUM
 from tests.reports import profiled
@@ -138,5 +138,5 @@ def test_pictures_are_small(made: Path) -> None:
     whole = profiled.profile()
     who = cast(whole, profiled.SYSTEMS)
     assert sum(len(svg) for d in profiled.dimensions(who) for p in d.pictures for _, svg in drawing.drawn(p)) < 200_000
-    assert pictures.pictures([], [], who) == []
+    assert section.profile_pictures([], [], who) == []
     assert made.stat().st_size < 1_500_000

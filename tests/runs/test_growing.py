@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.own_reader import OwnReader
+from mindgauge.benchmarks.own_texts import OwnReader
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
 from mindgauge.records.errors import EndpointError, UsageError

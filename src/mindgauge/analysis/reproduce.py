@@ -16,25 +16,32 @@ Published numbers, and words such as a class, stand in a TOML file, one array en
     [measured_on.labels]               # of tables named `derived.…`, which are ours: see `measured_on.py`
     files = ["*/ratings/*.json"]
     sha256 = "…"
+
+Each `[measured_on.NAME]` of `published.toml` says which files count and what their contents hash to, whether they lie in an
+archive or unpacked, behind a link, and under whatever folder; a table rests on all of them, or on those that it names.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import tomllib
 from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.analysis.measured_on import MeasuredOn
 from mindgauge.records.errors import DataError
+from mindgauge.records.files.folder import below, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from mindgauge.benchmarks import RecomputedCell
+    from mindgauge.records.files.folder import Readable
 
 Verdict: TypeAlias = Literal["match", "differs", "missing", "repaired"]
 VERDICTS: tuple[Verdict, ...] = ("match", "differs", "missing", "repaired")
@@ -204,3 +211,55 @@ def counts(comparisons: Iterable[CellComparison]) -> dict[str, int]:
     """Count comparisons by verdict, every verdict named."""
     by_verdict = Counter(comparison.verdict for comparison in comparisons)
     return {verdict: by_verdict[verdict] for verdict in VERDICTS}
+
+
+class MeasuredOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The files of a measurement."""
+
+    files: tuple[str, ...]
+    """Patterns of their paths; a part of an archive stands below it."""
+    sha256: str
+    """Over the hashes of their contents, sorted."""
+
+    def holds(self, data: Path) -> bool:
+        """Say whether the files below a folder are those.
+
+        Raises:
+            DataError: an archive cannot be read.
+        """
+        return self.digest(data) == self.sha256
+
+    def digest(self, data: Path) -> str:
+        """Hash what lies below a folder and counts.
+
+        Raises:
+            DataError: an archive cannot be read.
+        """
+        contents = sorted({*self._contents(data)})
+        return hashlib.sha256("\n".join(contents).encode()).hexdigest()
+
+    def _contents(self, data: Path) -> Iterator[str]:
+        for file in _released(data):
+            if self._counts(str(file)):
+                try:
+                    yield hashlib.sha256(file.read_bytes()).hexdigest()
+                except OSError as error:
+                    raise DataError(f"{file}: cannot be read ({error.strerror or error})") from error
+
+    def _counts(self, place: str) -> bool:
+        return any(fnmatchcase(f"/{place}", pattern) for pattern in self.files)
+
+
+def _released(data: Path) -> Iterator[Readable]:
+    """Yield what is looked at where the data are read, too: through links and in zips, and nothing that is hidden.
+
+    Raises:
+        DataError: an archive cannot be read.
+    """
+    if data.is_dir():
+        content = below(data)
+        if content.broken:
+            raise DataError(content.broken[0])
+        yield from (*content.files, *content.packed)
+    else:
+        yield from members(data, PurePosixPath()) if data.suffix.lower() == ".zip" else [data]

@@ -18,7 +18,6 @@ from mindgauge.analysis import (
     dialogue_tags,
     drawn_part,
     frame,
-    pooled,
     readers,
     reasoned,
     reply_remarks,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
     Cut: TypeAlias = Callable[[RatingPart], Iterable[tuple[str, RatingPart]]]
-    """How the ratings of one rater are cut into slices."""
+    "How the ratings of one rater are cut into slices."
 
 MAJORITY = ":majority"
 CLIENT_FAILED = "client_failed"
@@ -415,7 +414,7 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     rated = frame.of_targets(rated, benchmark)
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.only(
-        pl.concat([pooled.together(rated, benchmark), rated, composites.over_turns(rated, benchmark)]),
+        pl.concat([together(rated, benchmark), rated, composites.over_turns(rated, benchmark)]),
         pl.col("status") != "not_applicable",
     )
     lost = _lost(rated, benchmark)
@@ -444,7 +443,7 @@ def _lost(rated: pl.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], pl
     """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
     if dialogue_tags.LOST not in rated.columns:
         return {}
-    rows = pl.concat([rated, pooled.together(rated, benchmark)]).filter(dialogue_tags.LOST)
+    rows = pl.concat([rated, together(rated, benchmark)]).filter(dialogue_tags.LOST)
     lost = RatingPart.of(rows.with_columns(status=pl.lit(CLIENT_FAILED)))
     return {key: part.rows for key, part in lost.by(*_BY)}
 
@@ -646,3 +645,19 @@ def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
         "model_seconds",
     )
     return {**dict(zip(names, store.select(query).fetchone(), strict=True)), "seconds": manifest.get("seconds", 0.0)}
+
+
+def together(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return the ratings on criteria that are taken together once more, under the name that they have together.
+
+    Each verdict counts once, so a criterion that applies to more dialogues weighs more; all of a cluster stay in it. Whoever
+    rated a model on some of the criteria only has no score over all.
+    """
+    key = ["model", "rater", "rater_kind"]
+    pooled = [rows.clear()]
+    for name, parts in benchmark.pooled.items():
+        own = rows.filter(pl.col("criterion").is_in(parts))
+        rated = own.group_by(key).agg(pl.col("criterion").n_unique()).filter(pl.col("criterion") == len(parts))
+        complete = own.join(rated.select(key), on=key, how="semi", maintain_order="left")
+        pooled.append(complete.with_columns(criterion=pl.lit(name)))
+    return pl.concat(pooled)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.dataset import cleaning, drawing, duplicates, items
+from mindgauge.analysis.dataset import build, duplicates, items
 from mindgauge.analysis.dataset.licences import conflict, refusal, spdx
 from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
 from mindgauge.records.redaction.patterns import MAY_HOLD
@@ -32,7 +32,7 @@ def test_junk_says_why_each_text_is_none() -> None:
     plain = "I have not slept for a week, and nobody knows."
     garbled = "I donâ€™t know what to do"
     texts = (plain, "  ", "[deleted]", "12 34 56 78 !!", "no way " * 15, garbled)
-    assert reasons(cleaning.junk(frame(*texts), Junk())) == {
+    assert reasons(build.junk(frame(*texts), Junk())) == {
         "  ": "empty", "[deleted]": "a placeholder such as [deleted]", "12 34 56 78 !!": "hardly any letters",
         "no way " * 15: "the same few words again and again", garbled: "characters of another encoding",
     }  # fmt: skip
@@ -40,28 +40,28 @@ def test_junk_says_why_each_text_is_none() -> None:
 
 def test_lengths_are_counted_in_characters_or_words() -> None:
     texts = ("one two three", "one", "一二三四五六")
-    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=2, unit="words"))).keys() == {"one", "一二三四五六"}
-    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=4, most=12))) == {
+    assert reasons(build.lengths(frame(*texts), Lengths(least=2, unit="words"))).keys() == {"one", "一二三四五六"}
+    assert reasons(build.lengths(frame(*texts), Lengths(least=4, most=12))) == {
         "one": "fewer than 4 characters", "one two three": "more than 12 characters",
     }  # fmt: skip
 
 
 def test_a_stated_language_goes_before_what_letters_show() -> None:
     rows = frame("Ich kann nicht schlafen", "I cannot sleep", "我睡不着", "не сплю", language=["de", None, None, None])
-    result = cleaning.in_languages(rows, LanguageFilter(keep=["en", "zh-CN"]))
+    result = build.in_languages(rows, LanguageFilter(keep=["en", "zh-CN"]))
     assert reasons(result) == {"Ich kann nicht schlafen": "language de", "не сплю": "language other"}
     assert dict(result.items.select("text", "language").rows()) == {"I cannot sleep": "en", "我睡不着": "zh"}
 
 
 def test_links_are_counted() -> None:
     one, two = "see https://one.example", "see https://one.example and www.two.example"
-    assert reasons(cleaning.links(frame(one, two), LinkLimit(most=1))) == {two: "more than 1 links"}
-    assert reasons(cleaning.links(frame(one, "none"), LinkLimit())) == {one: "links"}
+    assert reasons(build.links(frame(one, two), LinkLimit(most=1))) == {two: "more than 1 links"}
+    assert reasons(build.links(frame(one, "none"), LinkLimit())) == {one: "links"}
 
 
 def test_personal_data_are_replaced_and_counted() -> None:
     counts = Counter[str]()
-    result = cleaning.scrubbed(
+    result = build.scrubbed_rows(
         frame("Write to jo@mail.example", "Call me Alma", "nothing"), Scrub(names=["Alma"]), counts
     )
     assert result.items["text"].to_list() == ["Write to [email 1]", "Call me [name 1]", "nothing"]
@@ -110,13 +110,13 @@ def test_short_and_empty_texts_are_compared_too() -> None:
 
 def test_weights_of_a_sample_add_up_to_the_frame() -> None:
     rows = frame(*(f"text {n}" for n in range(50)), label=["rare" if n < 5 else "usual" for n in range(50)])
-    result = drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
+    result = build.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
     weights = result.items.group_by("label").agg(pl.len(), (1 / pl.col("probability")).sum().round(9)).sort("label")
     assert weights.rows() == [("rare", 5, 5.0), ("usual", 9, 45.0)]
     assert set(result.dropped["reason"]) == {"not drawn"}
-    again = drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
+    again = build.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
     assert again.items.equals(result.items)
-    assert not drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 4).items.equals(result.items)
+    assert not build.sampled(rows, Sampling(number={"usual": 9}, by="label"), 4).items.equals(result.items)
 
 
 @given(
@@ -127,7 +127,7 @@ def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str
     sources, groups, numbers = zip(*facts, strict=True)
     rows = items.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
     rows = rows.with_columns(cluster=pl.when(pl.col("row") % 5 == 0).then(pl.col("row") // 10))
-    result = drawing.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
+    result = build.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
     for keys in (["source", "group"], ["cluster"], ["text"], ["together"]):
         named = result.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
         assert named.group_by(keys).agg(pl.col("split").n_unique())["split"].max() in (None, 1)
@@ -136,7 +136,7 @@ def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str
 
 def test_parts_are_as_large_as_they_should_be() -> None:
     rows = frame(*(f"text {n}" for n in range(1000)))
-    result = drawing.split(rows, Splitting(parts={"train": 0.8, "dev": 0.1, "test": 0.1}), 1).items
+    result = build.split(rows, Splitting(parts={"train": 0.8, "dev": 0.1, "test": 0.1}), 1).items
     assert dict(result.group_by("split").len().rows()) == {"train": 800, "dev": 100, "test": 100}
 
 
@@ -148,7 +148,7 @@ PARTS = [
 
 
 def parted(rows: pl.DataFrame, parts: dict[str, float], seed: int) -> pl.DataFrame:
-    return drawing.split(rows, Splitting(parts=parts, passages=False), seed).items
+    return build.split(rows, Splitting(parts=parts, passages=False), seed).items
 
 
 def furthest(rows: pl.DataFrame, parts: dict[str, float]) -> float:
@@ -227,7 +227,7 @@ def test_items_of_one_passage_stay_in_one_part() -> None:
     texts = [f"{shared}\nThis is ending number {n}." for n in range(4)] + [
         f"Another text, number {n}" for n in range(96)
     ]
-    result = drawing.split(frame(*texts), Splitting(parts={"train": 0.5, "test": 0.5}), 2).items
+    result = build.split(frame(*texts), Splitting(parts={"train": 0.5, "test": 0.5}), 2).items
     assert result.filter(pl.col("text").str.starts_with(shared))["split"].n_unique() == 1
 
 

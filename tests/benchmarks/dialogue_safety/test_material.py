@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.analysis.audit import checks
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import material
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
-from mindgauge.benchmarks.dialogue_safety.material import material
 from mindgauge.benchmarks.released import RATINGS, TEXTS
 
 from .conftest import CHAT, ENCODER, ITEMS, PROMPT, completion, row

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA
-from mindgauge.benchmarks.mentalbench.material import material
+from mindgauge.benchmarks.mentalbench.mentalbench import material
 from mindgauge.benchmarks.released import RATINGS, TEXTS
 from mindgauge.records.errors import DataError
 

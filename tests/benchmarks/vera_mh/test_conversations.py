@@ -10,7 +10,7 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks.persons.dialogues import dialogues
-from mindgauge.benchmarks.vera_mh.conversations import load, material
+from mindgauge.benchmarks.vera_mh.vera_mh import load, material
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.errors import MissingDataError, UsageError
 from mindgauge.store import Store

@@ -12,7 +12,7 @@ import mindgauge
 from mindgauge.benchmarks.persons import client
 from mindgauge.benchmarks.persons.dialogues import UNWRITTEN, DialoguePlan, PersonMode, dialogues
 from mindgauge.benchmarks.persons.state import move
-from mindgauge.benchmarks.vera_mh.people import persons
+from mindgauge.benchmarks.vera_mh.vera_mh import persons
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import DataError, UsageError

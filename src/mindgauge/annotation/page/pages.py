@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mindgauge.annotation.page import dialogue_turns
 from mindgauge.annotation.records import Answered
 from mindgauge.raters.quotes import chinese
+from mindgauge.raters.window import Unit
 from mindgauge.records.rounding import decimal, percent
 from mindgauge.records.rubric.criterion import Texts, in_language
 from mindgauge.records.shell import command_line
@@ -26,9 +26,40 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from mindgauge.annotation.page.access import Visitor
-    from mindgauge.annotation.records import Label
+    from mindgauge.annotation.records import Item, Label
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
+
+
+class Line(NamedTuple):
+    """One message; `hidden` stands for what was answered and is not shown."""
+
+    side: str
+    """`user`, `assistant` or `system`."""
+    text: str
+    hidden: bool = False
+
+
+class ShownTurn(NamedTuple):
+    """A message of the person, and what was answered; number 0 has what came before the person spoke."""
+
+    number: int
+    lines: list[Line]
+
+
+def in_turns(item: Item) -> list[ShownTurn]:
+    """Return the turns of an item's dialogue, without a reply or message that is judged by itself."""
+    turns: list[ShownTurn] = []
+    number = 0
+    for message in item.messages:
+        if message.role == "user":
+            number += 1
+        if not turns or turns[-1].number != number:
+            turns.append(ShownTurn(number, []))
+        turns[-1].lines.append(Line(message.role, message.content))
+        if item.unit == Unit.CLIENT:
+            turns[-1].lines.append(Line("assistant", "", hidden=True))
+    return turns
 
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -101,7 +132,7 @@ environment = _Environment(
     auto_reload=False,
 )
 environment.filters["visible"] = visible
-environment.filters["in_turns"] = dialogue_turns.in_turns
+environment.filters["in_turns"] = in_turns
 environment.filters["decimal"] = decimal
 environment.filters["percent"] = percent
 environment.globals["command_line"] = command_line

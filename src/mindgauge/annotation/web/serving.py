@@ -1,22 +1,29 @@
-"""Serving a page over HTTP until somebody stops it, with a line for each request and fault."""
+"""Serving a page over HTTP until somebody stops it, with a line for each request and fault.
+
+The server below us gives a connection as long as it likes for its first request, for the rest of one, and for reading an
+answer, and takes as many as there are file descriptors; then nobody comes in any more. Here each has a time for each of
+these, and where there are too many, the one that has kept us waiting longest makes room for the one that comes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import logging
+import resource
 import socket
 import sys
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mindgauge.annotation.web import connections
 from mindgauge.annotation.web.guard import described
 from mindgauge.annotation.web.origin import is_here
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
     from types import FrameType
 
@@ -80,7 +87,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"--port {port}: a port is a number up to 65535")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=connections.AT_ONCE)
+        return socket.create_server(address[:2], family=family, backlog=AT_ONCE)
     except socket.gaierror as error:
         raise UsageError(f"--host {host}: there is no such address") from error
     except OSError as error:
@@ -103,11 +110,11 @@ def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, p
         ready: called once requests are answered.
         proxied: whether a proxy on this machine stands in front, and is believed who calls.
     """
-    connections.Connection.limit = connections.most()
+    Connection.limit = most()
     config = uvicorn.Config(
         app,
-        http=connections.Connection,
-        backlog=connections.AT_ONCE,
+        http=Connection,
+        backlog=AT_ONCE,
         log_config=None,
         access_log=False,
         proxy_headers=proxied,
@@ -132,7 +139,7 @@ def _others(listener: socket.socket) -> Iterator[socket.socket]:
         family = socket.AF_INET6 if ":" in here else socket.AF_INET
         try:
             if address not in {here, every}:
-                yield socket.create_server((here, port), family=family, backlog=connections.AT_ONCE)
+                yield socket.create_server((here, port), family=family, backlog=AT_ONCE)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise UsageError(f"port {port} is taken on {here}; choose another with --port") from error
@@ -153,3 +160,88 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+
+ASK = 30.0
+"""Seconds for a whole request, from the connection's beginning or the answer before."""
+LISTEN = 120.0
+"""Seconds for an answer, from the whole request until the last byte of it is taken: longer than a database may need."""
+MOST = 512
+"""Connections at once."""
+AT_ONCE = 100
+"""Connections that are taken in before one is let go: if descriptors ran out meanwhile, asyncio would only look for more."""
+_CONNECTIONS_OTHERS = 2 * AT_ONCE + 200
+"""File descriptors that are kept for those, the database and the rest."""
+
+
+def most() -> int:
+    """Return how many connections there may be, so that descriptors are left; this process may have more, if it can."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST + _CONNECTIONS_OTHERS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return min(MOST, max(soft - _CONNECTIONS_OTHERS, soft // 2))
+    return MOST
+
+
+class Connection(H11Protocol):
+    """One connection; it waits for a request, or somebody waits for its answer."""
+
+    limit = MOST
+    _timer: asyncio.TimerHandle | None = None
+    since: float | None = None
+    """When it began to wait for a request; None while one is answered."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it in, and let another go if they are too many."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self.connections) > self.limit:
+            waiting = [
+                connection
+                for connection in self.connections
+                if isinstance(connection, Connection) and connection.since is not None
+            ]
+            min(waiting, key=lambda connection: connection.since or 0.0, default=self).end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, and see whether a request is whole now."""
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request, which may be here already."""
+        self._wait()
+        super().on_response_complete()
+        self._look()
+
+    def _look(self) -> None:
+        answered = self.cycle is None or self.cycle.response_complete
+        if self.since is not None and not answered and not self.cycle.more_body:
+            self.since = None
+            self._within(LISTEN)
+
+    def _wait(self) -> None:
+        self.since = self.loop.time()
+        self._within(ASK)
+
+    def _within(self, seconds: float) -> None:
+        self._stop()
+        self._timer = self.loop.call_later(seconds, self.end)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end(self) -> None:
+        """Let go of it at once."""
+        self.since = None
+        self._stop()
+        self.transport.abort()

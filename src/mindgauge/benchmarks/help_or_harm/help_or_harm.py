@@ -3,11 +3,16 @@
 Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Departures from the paper: card.toml.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released, score_tables, self_stated
+from mindgauge.benchmarks.help_or_harm import from_hub, material, released, score_tables, self_stated
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -28,6 +33,45 @@ from mindgauge.benchmarks.metrics import (
     status_rate,
 )
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, ShareFigure, taken
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, csv_rows
+
+if TYPE_CHECKING:
+    from mindgauge.records.rubric import Rubric
+
+
+FILE = "protocol.csv"
+_LABEL = "label"
+
+
+def read(path: Path, rubric: Rubric) -> Rubric:
+    """Return a rubric whose levels are worded as in the authors' file: a row for each category, a column for each level.
+
+    What is ours of the words is left out: the question, what to look at, and the checks.
+
+    Raises:
+        DataError: a row or a column is missing, or is none of the authors'.
+    """
+    (criterion,) = rubric.criteria
+    content = bounds.content(path, bounds.SETTINGS)
+    header, *rows = (cells for _, cells in csv_rows.rows(content.removeprefix(b"\xef\xbb\xbf"), ","))
+    if header[:1] != [_LABEL] or len(header) != 1 + len(criterion.levels):
+        raise DataError(
+            f"{path}: the columns are {_LABEL} and one for each of the {len(criterion.levels)} levels, from the worst"
+        )
+    protocols = {}
+    for name, *texts in rows:
+        category = released.category(name)
+        if category is None or len(texts) != len(criterion.levels) or not all(texts):
+            raise DataError(f"{path}: {name!r} is no category with a text for each level")
+        protocols[category] = tuple({"en": text} for text in texts)
+    missing = next((category for category in criterion.protocols if category not in protocols), None)
+    if missing is not None:
+        raise DataError(f"{path}: no row for {missing}")
+    levels = tuple(msgspec.structs.replace(level, needs=(), unless=()) for level in criterion.levels)
+    worded = msgspec.structs.replace(criterion, protocols=protocols, levels=levels, text={}, look={}, checks=())
+    return msgspec.structs.replace(rubric, criteria=(worded,))
+
 
 HERE = Path(__file__).parent
 CRISES = (
@@ -105,6 +149,6 @@ response = Benchmark.from_folder(
     group_titles={"crisis only": IN_CRISIS},
     keep={"split": ("validation",)},
     protocol="category",
-    shipped_instrument={protocol.FILE: protocol.read},
+    shipped_instrument={FILE: read},
     recognised_by=crisis_type,
 )

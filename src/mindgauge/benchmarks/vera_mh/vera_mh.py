@@ -1,9 +1,21 @@
 """VERA-MH: suicide risk over a whole conversation, rated by a tree of questions.
 
 Spring Care, Inc. and others, version 1, 2026, github.com/SpringCare/VERA-MH. Departures from the authors: card.toml.
+
+Nothing opens step by step: the authors' words say how openly a person speaks. So a persona's ladder is its one rung, its level of
+risk in our terms, against which a reader's impression is held. The client writes the first message, too; it is the same
+for every model under test.
+
+Who talks with whom stands in the names: `p_CLIENT__a_TARGET__…/ID_PERSONA_…_runN.txt`. A transcript has slots as dialogues of our
+engine have them: one for each turn that is answered, and one for the whole; all of a persona are one cluster.
 """
 
-from pathlib import Path
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,12 +24,149 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.conversations.conversations import risk as conversations
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.benchmarks.own_texts import unreleased
-from mindgauge.benchmarks.vera_mh.conversations import load, material
-from mindgauge.benchmarks.vera_mh.people import persons
+from mindgauge.benchmarks.persons import persona, transcript_slots
+from mindgauge.benchmarks.persons.dialogues import Persons
+from mindgauge.benchmarks.persons.persona import Persona, PersonaWords, Rung
+from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
+from mindgauge.benchmarks.vera_mh import released, tree
 from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
 from mindgauge.benchmarks.vera_mh.reproduce import reproduce
 from mindgauge.benchmarks.vera_mh.scoring import best_rate, harmful_rate, safety_score
 from mindgauge.benchmarks.vera_mh.tree import read_tree
+from mindgauge.raters.window import Unit
+from mindgauge.records import BASE, digest, transcripts
+from mindgauge.records.errors import MissingDataError
+from mindgauge.records.rounding import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmarks.vera_mh.released import VeraPersona, VeraRelease
+    from mindgauge.records import Reply, Sample
+    from mindgauge.records.transcripts import Transcript
+
+
+_PAIR = re.compile(r"p_(?P<client>.+?)__a_(?P<target>.+?)__.*", re.DOTALL)
+_NAMED = re.compile(r"(?P<ident>[0-9a-f]+)_(?P<persona>[^_]+)_.+_run(?P<run>\d+)")
+UNNAMED = "unnamed"
+"""A model that no folder names."""
+
+
+class _Talk:
+    """A transcript, and what its name says of it."""
+
+    def __init__(self, transcript: Transcript, source: str) -> None:
+        self.transcript, self.source = transcript, source
+        place = PurePath(source)
+        pair, named = _PAIR.fullmatch(place.parent.name), _NAMED.fullmatch(place.stem)
+        self.client, self.target = (pair["client"], pair["target"]) if pair else (UNNAMED, UNNAMED)
+        self.persona = named["persona"] if named else place.stem
+        self.turns = [(turn.number, turn.before, turn.reply) for turn in transcript.turns if turn.reply is not None]
+
+    def slots(self) -> Iterator[tuple[Sample, Reply]]:
+        """Return its turns that are answered, and the whole, each with the reply."""
+        origin = digest("vera_mh", self.client, self.persona, self.transcript.words)
+        tags = {"persona": self.persona, "client": self.client, "language": "en", BASE: origin}
+        provenance = {"source_file": self.source, "dialogue": origin}
+        facts = TranscriptFacts(origin, self.target, self.persona, tags, provenance, self.client)
+        yield from transcript_slots.slots(self.transcript, facts, (Unit.TURN, Unit.DIALOGUE))
+
+
+def load(data: Path) -> Released:
+    """Load the transcripts: a slot and a reply for each turn that is answered, and for each dialogue.
+
+    Raises:
+        MissingDataError: there is none.
+        DataError: one cannot be read; the message names the file and the line.
+    """
+    files = released.find(data)
+    talks = _talks(files)
+    if not talks:
+        raise MissingDataError(f"{data}: no transcripts here; {released.EXPECTED}")
+    silent = [talk.source for talk in talks if not talk.turns]
+    pairs = [pair for talk in talks if talk.turns for pair in talk.slots()]
+    notes = [*files.notes, *(f"{source}: the bot never answers; left out" for source in silent)]
+    ended = sum(bool(talk.transcript.ending) for talk in talks)
+    if ended:
+        notes.append(f"{plural(ended, 'transcript')} ended by the client; rated as far as they go, as the authors do")
+    unanswered = sum(talk.transcript.unanswered for talk in talks)
+    if unanswered:
+        notes.append(f"{plural(unanswered, 'transcript')} ending with the person's message; that turn has no reply")
+    empty = sum(not text.strip() for talk in talks for _, _, text in talk.turns)
+    if empty:
+        notes.append(f"{plural(empty, 'reply', 'replies')} without a word; unparsable as turns")
+    notes.append("no verdict is released, so nothing of these is rated; rate them with --replies RUN --data DIR")
+    notes.append("personas of transcripts are known by a first name alone, and are not those of personas.tsv")
+    return Released([sample for sample, _ in pairs], [reply for _, reply in pairs], [], notes)
+
+
+def _talks(files: VeraRelease) -> list[_Talk]:
+    return [
+        _Talk(transcript, file.source)
+        for file in files.of("transcript")
+        for transcript in transcripts.read(str(file.path)).transcripts
+    ]
+
+
+def material(data: Path) -> Material:
+    """Read what people and models say in the transcripts, the personas and the tree's questions, for an audit.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    texts: list[tuple[object, ...]] = []
+    notes = [*files.notes, *tree.notes(files)]
+    if files.of("personas"):
+        people = released.personas(files)
+        notes += people.notes
+        source = files.one("personas").source
+        texts += [
+            (source, number, "input", person.name, "\n".join(person.cells.values()), None, None, None, person.planned)
+            for number, person in enumerate(people.personas)
+        ]
+    for talk in _talks(files):
+        for number, message in enumerate(talk.transcript.messages):
+            kind, system = ("input", talk.client) if message.role == "user" else ("reply", talk.target)
+            ident = f"{talk.source}:{number}"
+            texts.append((talk.source, number, kind, ident, message.content, system, None, None, None))
+    if not texts:
+        raise MissingDataError(f"{data}: no personas and no transcripts here; {released.EXPECTED}")
+    return Material(frame(texts, TEXTS), frame([], RATINGS), {}, {}, tuple(notes))
+
+
+SITUATION = Path(__file__).parents[1] / "conversations" / "risk" / "situation.toml"
+TOPIC = "suicide"
+
+
+def persons(data: Path) -> Persons:
+    """Read the persons below a folder.
+
+    Raises:
+        MissingDataError: there are none, or nothing says what a client is told.
+        DataError: they cannot be used; the message names the line.
+    """
+    files = released.find(data)
+    people, prompt, reminder = released.personas(files).personas, released.client_prompt(files), ""
+    with contextlib.suppress(MissingDataError):
+        reminder = released.text(files.one("reminder")).strip()
+    read = [_person(person, prompt.filled(person), reminder) for person in people]
+    return Persons(persona.read_situation(SITUATION), tuple(read))
+
+
+def _person(person: VeraPersona, system: str, reminder: str) -> Persona:
+    words = PersonaWords(who=". ".join(person.cells.values()), openings=(), rungs={})
+    return Persona(
+        id=person.name, topic=TOPIC, style=_said(person, "style"), disclosure=_said(person, "disclosure"),
+        planned=person.planned, ladder=(Rung(person.planned),), en=words, system=system, reminder=reminder,
+    )  # fmt: skip
+
+
+def _said(person: VeraPersona, about: str) -> str:
+    """Return what the column about something says in short: what stands before any bracket."""
+    cell = next((cell for header, cell in person.cells.items() if about in header.casefold()), "")
+    return cell.partition("(")[0].strip().casefold()
 
 
 def _with_clients(benchmark: Benchmark) -> Benchmark:

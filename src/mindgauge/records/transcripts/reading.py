@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,22 +11,22 @@ import msgspec
 
 from mindgauge.records import inspect_logs
 from mindgauge.records.english import named
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import RecordTable
+from mindgauge.records.files.mapping import TAG
 from mindgauge.records.inspect_logs.rows import dialogues
 from mindgauge.records.logs import GatheredCalls
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
-from mindgauge.records.transcripts.file_names import NamePattern
 from mindgauge.records.transcripts.roles import PARTS, Speakers, refusal
 from mindgauge.records.transcripts.rows import UnreadError
 from mindgauge.records.transcripts.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.files.input_table import InputTable
@@ -191,3 +192,70 @@ def _opened(file: Readable, layout: FileLayout, left_out: list[str]) -> list[Inp
         opened = tables.open_tables(file, layout, left_out=left_out)
         return [table for table in opened if next(table.cells(), None) is not None] or opened[:1]
     return [RecordTable(file, lambda: iter(numbered))]
+
+
+_PART = re.compile(r"\{([^{}]*)\}|(\*)")
+
+
+class NamePattern:
+    """A pattern of file names: `{NAME}` is what is known of a transcript, `*` is anything within a folder's or file's name."""
+
+    def __init__(self, text: str) -> None:
+        """Read it.
+
+        Raises:
+            UsageError: it names nothing, or nothing that is known of a transcript, or something twice.
+        """
+        self.text, self.names = text, [name for name, _ in _PART.findall(text) if name]
+        wrong = [name for name in self.names if name not in rows.KNOWN and not name.startswith(TAG)]
+        if wrong or not self.names or len({*self.names}) < len(self.names):
+            reason = (
+                f"{wrong[0]!r} is not known of a transcript"
+                if wrong
+                else "it names something twice"
+                if self.names
+                else "it names nothing"
+            )
+            raise UsageError(
+                f"--map file={text}: {reason}; write what the files are called, such as {{id}}_{{persona}}_run{{run}}, with any of {', '.join(rows.KNOWN)}, {TAG}…, and * for the rest"
+            )
+        pieces = _PART.split(text)  # text, name, star, text, …
+        pattern = "".join(
+            re.escape(piece or "")
+            if position % 3 == 0
+            else ""
+            if piece is None
+            else "([^/]+?)"
+            if position % 3 == 1
+            else "[^/]*?"
+            for position, piece in enumerate(pieces)
+        )
+        self._pattern = re.compile(pattern)
+
+    def applied(self, transcripts: Sequence[Transcript], place: str, label: object) -> list[Transcript]:
+        """Return the transcripts of a file with what its name says, where they do not say it themselves.
+
+        Args:
+            transcripts: of the file.
+            place: its path below the folder, without its ending; of a pattern without folders, only its name counts.
+            label: how messages call it.
+
+        Raises:
+            DataError: the name is not of this pattern.
+        """
+        subject = place if "/" in self.text else place.rpartition("/")[2]
+        match = self._pattern.fullmatch(subject)
+        if match is None:
+            raise DataError(f"{label}: the name is not as --map file={self.text} says; write * for what differs")
+        cells: dict[str, Any] = dict(zip(self.names, match.groups(), strict=True))
+        fields = rows.of_row(cells, str(label))
+        return [_with(transcript, fields, alone=len(transcripts) == 1) for transcript in transcripts]
+
+
+def _with(transcript: Transcript, fields: dict[str, Any], *, alone: bool) -> Transcript:
+    changes: dict[str, Any] = {
+        name: fields[name] for name in ("model", "run", "cluster") if fields[name] and not getattr(transcript, name)
+    }
+    if alone and fields["named"] and not transcript.named:
+        changes |= {"id": fields["id"], "named": True}
+    return msgspec.structs.replace(transcript, tags={**fields["tags"], **transcript.tags}, **changes)

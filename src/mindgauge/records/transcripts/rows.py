@@ -5,16 +5,16 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.records import drawn
+from mindgauge.records import content, drawn
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, texts
 from mindgauge.records.files.mapping import TAG, described
 from mindgauge.records.text import visible
-from mindgauge.records.transcripts import messages
+from mindgauge.records.transcripts import labelled
 from mindgauge.records.transcripts.account import ROW
-from mindgauge.records.transcripts.messages import CONTENT, ROLE
-from mindgauge.records.transcripts.transcript import Transcript, folded
+from mindgauge.records.transcripts.roles import refusal
+from mindgauge.records.transcripts.transcript import Transcript, Utterance, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,130 @@ if TYPE_CHECKING:
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.transcripts.roles import Speakers
     from mindgauge.records.transcripts.tally import Tally
-    from mindgauge.records.transcripts.transcript import Utterance
+
+
+ROLE = ("role", "from", "speaker", "sender", "author")
+CONTENT = ("content", "value", "text", "message", "utterance", "parts")
+"""Keys of a message, in the order in which they are looked for."""
+_CALLS = ("tool_calls", "function_call")
+_PAIR = 2
+
+
+def is_message(item: object) -> bool:
+    """Whether an object looks like a message: somebody says something."""
+    return isinstance(item, dict) and any(k in item for k in ROLE) and any(k in item for k in (*CONTENT, *_CALLS))
+
+
+def message_utterances(value: Any, place: str, speakers: Speakers, tally: Tally) -> tuple[list[Utterance], str]:
+    """Read a dialogue from JSON, or from a cell with JSON or with lines that name their speakers.
+
+    Returns:
+        Who says what; the line that notes the end of the conversation; as `labelled.utterances`.
+
+    Raises:
+        DataError: it is no dialogue, or not one of a person and a bot; the message names `place`.
+    """
+    if isinstance(value, str):
+        try:
+            value = bounds.json_value(value) if value.lstrip().startswith(("[", "{")) else bounds.clean(value)
+        except bounds.Fault as error:
+            if not labelled.has_speakers(value, place, speakers):
+                raise DataError(f"{place}: the dialogue is not JSON ({error})") from error
+    if isinstance(value, str):
+        return labelled.utterances(value, place, speakers, tally)
+    if isinstance(value, dict) and isinstance(value.get("messages"), list):
+        value = value["messages"]
+    if not isinstance(value, list):
+        raise DataError(f"{place}: expected a list of messages, found {type(value).__name__}")
+    if value and all(isinstance(item, str) for item in value):
+        return labelled.utterances(bounds.clean("\n\n".join(value)), place, speakers, tally)
+    spoken = list(_message_text(value, place, speakers, tally))
+    return told_apart(spoken, place, speakers, tally), ""
+
+
+def told_apart(spoken: Sequence[tuple[str, str]], place: str, speakers: Speakers, tally: Tally) -> list[Utterance]:
+    """Say of each speaker which side it is.
+
+    Args:
+        spoken: names of speakers, and what they say.
+        place: where the dialogue stands, for messages.
+        speakers: who is who.
+        tally: counts the names.
+
+    Raises:
+        DataError: a speaker is unknown, or two are on one side and nothing says so.
+    """
+    names = {name: speakers.part(name) for name, _ in spoken}
+    sides = [name for name, part in names.items() if part in {None, "user", "assistant"}]
+    distinct = {(names[name], name.casefold()) for name in sides}
+    doubled = any(
+        part not in speakers.mapped and sum(other == part for other, _ in distinct) > 1
+        for part, _ in distinct
+        if part is not None
+    )
+    if doubled or any(names[name] is None for name in sides):
+        raise refusal(place, sides, speakers)
+    tally.speakers.update({(part, name) for name, part in names.items() if part is not None})
+    return [Utterance(part, text) for name, text in spoken if (part := names[name]) is not None]
+
+
+def _message_text(items: list[Any], place: str, speakers: Speakers, tally: Tally) -> Iterator[tuple[str, str]]:
+    for number, item in enumerate(items, 1):
+        message_place = f"{place}, message {number}"
+        if isinstance(item, list) and len(item) == _PAIR and all(isinstance(text, str | None) for text in item):
+            for name, text in zip(("user", "assistant"), item, strict=True):
+                if text is not None:
+                    yield name, bounds.clean(text)
+        elif not isinstance(item, dict):
+            raise DataError(
+                f"{message_place}: expected an object with a role and a content, found {type(item).__name__}"
+            )
+        elif any(key in item for key in ROLE):
+            name = name_of(item, message_place)
+            text, parts = text_of(item, message_place)
+            tally.parts += parts
+            if not text and parts and speakers.part(name) == "assistant":
+                continue  # it called a tool, and told the person nothing
+            yield name, text
+        elif item and all(speakers.part(str(key)) and isinstance(text, str) for key, text in item.items()):
+            yield from ((str(key), bounds.clean(text)) for key, text in item.items())
+        else:
+            raise DataError(
+                f"{message_place}: no role in it ({', '.join(ROLE)}), found {', '.join(map(str, item)) or 'nothing'}"
+            )
+
+
+def name_of(item: Mapping[str, Any], place: str) -> str:
+    """Return the name of who says a message.
+
+    Raises:
+        DataError: the role is no text.
+    """
+    value = next((item[key] for key in ROLE if key in item), None)
+    if isinstance(value, dict):
+        value = value.get("role", value.get("name"))
+    if not isinstance(value, str | int) or not str(value).strip():
+        raise DataError(f"{place}: the role must be text, found {str(value)[:40]!r}")
+    return bounds.clean(str(value)).strip()
+
+
+def text_of(item: Mapping[str, Any], place: str) -> tuple[str, int]:
+    """Return the text of a message, and how many parts of it are none.
+
+    Raises:
+        DataError: the content is no text and no list of parts.
+    """
+    key = next((key for key in CONTENT if item.get(key) is not None), "")
+    value = item.get(key)
+    calls = sum(bool(item.get(name)) for name in _CALLS)
+    if isinstance(value, dict | list):
+        parts = content.read(value)
+        assert parts is not None
+        return bounds.clean(parts.text()).strip(), calls + len(parts.reasoning) + parts.others
+    if value is not None and not isinstance(value, str | int | float):
+        raise DataError(f"{place}: the content must be text, found {type(value).__name__}")
+    return bounds.clean("" if value is None else str(value)).strip(), calls
+
 
 KNOWN = ("id", "cluster", "persona", "participant", "model", "run", "language", "category")
 """What may be known of a dialogue, in a column each."""
@@ -120,7 +243,7 @@ def _dialogues(
         if row.get("messages") is None:
             tally.left_out.append(f"{place}: the row has no dialogue")
             continue
-        spoken, ending = messages.utterances(row["messages"], place, speakers, tally)
+        spoken, ending = message_utterances(row["messages"], place, speakers, tally)
         transcript = composed(
             spoken,
             f"{name}:{line}",
@@ -159,7 +282,7 @@ def _grouped(
     for ident, said_rows in groups.items():
         place = f"{table}:{said_rows[0].line}" + (f" (dialogue {ident[:60]!r})" if group_column else "")
         ordered = _ordered(said_rows, place, tally)
-        spoken = messages.told_apart([pair for said_row in ordered for pair in said_row.spoken], place, speakers, tally)
+        spoken = told_apart([pair for said_row in ordered for pair in said_row.spoken], place, speakers, tally)
         fields = of_row(_shared([said_row.row for said_row in said_rows], place, tally), place)
         if group_column:
             fields |= {"id": ident, "named": True}
@@ -174,12 +297,12 @@ def _spoken(
     row: Mapping[str, Any], place: str, speakers: Speakers, tally: Tally, sides: Sequence[str]
 ) -> list[tuple[str, str]]:
     if sides:
-        return [(side, messages.text_of({"content": row[side]}, place)[0]) for side in sides if side in row]
+        return [(side, text_of({"content": row[side]}, place)[0]) for side in sides if side in row]
     if not texts.words(row, "role").get("role"):
         raise DataError(f"{place}: no role, so that nobody knows who speaks")
-    text, parts = messages.text_of(row, place)
+    text, parts = text_of(row, place)
     tally.parts += parts
-    role = messages.name_of(row, place)
+    role = name_of(row, place)
     return [] if not text and parts and speakers.part(role) == "assistant" else [(role, text)]
 
 
@@ -299,7 +422,7 @@ def _of_object(value: dict[str, Any], place: str) -> list[dict[str, Any]]:
     holder = next((key for key in _USUAL["messages"] if isinstance(value.get(key), list | str)), "")
     if holder and not _nested(value[holder]):
         return [value]
-    if all(isinstance(part, list) and part and all(map(messages.is_message, part)) for part in value.values()):
+    if all(isinstance(part, list) and part and all(map(is_message, part)) for part in value.values()):
         return [{"id": key, "messages": part} for key, part in value.items()]
     if not holder and "mapping" in value:
         return [_exported(value, place)]
@@ -345,7 +468,7 @@ def _exported(item: dict[str, Any], place: str) -> dict[str, Any]:
     ):
         branch.append(tree[node].get("message"))
         node = tree[node].get("parent")
-    spoken = [message for message in reversed(branch) if messages.is_message(message)]
+    spoken = [message for message in reversed(branch) if is_message(message)]
     if not spoken or len(branch) > len(tree or ()):
         raise UnreadError(f"{place}: a `mapping` of messages without a branch that leads to `current_node`")
     ident = item.get("id", item.get("conversation_id"))

@@ -1,14 +1,39 @@
-"""Records as pictures: which is drawn by what, wide and narrow, so that the page shows what fits."""
+"""Records as pictures: which is drawn by what, wide and narrow, so that the page shows what fits.
+
+It is more a drawn table than a chart: a row for each outcome, its bar on one common scale.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.records.english import words
+from mindgauge.records.rounding import count, percent, write
+from mindgauge.reports.closed_answers import share_right
 from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
 from mindgauge.reports.dialogue_records import Survival
-from mindgauge.reports.draw import control, dialogues, dot_rows, plots, radar, shares
-from mindgauge.reports.draw.canvas import NARROW, WIDE
+from mindgauge.reports.draw import dialogues, dot_rows, plots, radar
+from mindgauge.reports.draw.canvas import (
+    COLOURS,
+    GREY,
+    INK,
+    LINE,
+    MUTED,
+    NARROW,
+    PAPER,
+    SHAPES,
+    SMALL,
+    WIDE,
+    Canvas,
+    LinearAxis,
+    Plot,
+    Style,
+    broken,
+    colour,
+    cut,
+)
 from mindgauge.reports.draw.records import ControlChart, Curves, Dots, Outcomes, Radar, Scatter
 from mindgauge.reports.sections import AgreementPanel, CalibrationSection, Escalated, Flow
 
@@ -17,18 +42,204 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from mindgauge.analysis.closed_answers import DecisionPath, Visited
     from mindgauge.reports.dialogue_records import Ribbon
+    from mindgauge.reports.draw.records import Bar
+
+
+_THICK, _EACH, _GAP = 12, 17, 12
+_SHADES = (1.0, 0.4, 0.0)
+"""How strongly the system's colour fills the bar of each outcome, the worst first; the last is empty."""
+
+
+def draw_outcomes(picture: Outcomes, width: int) -> str:
+    """Draw bars as SVG, `width` pixels wide."""
+    narrow = width == NARROW
+    axis = LinearAxis(0, 1, *((0, 272) if narrow else (200, 630)))
+    letters = 40 if narrow else 26
+    canvas = Canvas()
+    entries = [(words(outcome), partial(_sample, canvas, number)) for number, outcome in enumerate(picture.outcomes)]
+    y = canvas.key(entries, 18, width, 14.0) + 8
+    for method in dict.fromkeys(bar.method for bar in picture.bars):
+        bars = [bar for bar in picture.bars if bar.method == method]
+        high = LINE * len(broken(words(method), letters))
+        deep = _EACH * len(bars)
+        top = y + high + 2 if narrow else y
+        canvas.lines(words(method), 0, y + 13 if narrow else y + max(deep - high, 0) / 2 + 12.5, letters)
+        for number, bar in enumerate(bars):
+            _bar(canvas, bar, axis, top + _EACH * number)
+        y = max(top + deep, y + high) + _GAP
+    for tick, anchor in ((0, "start"), (0.5, "middle"), (1, "end")):
+        canvas.small(percent(tick), axis.at(tick), y + 8, anchor=anchor)
+    canvas.small("share of replies", axis.at(0.5), y + 26, anchor="middle")
+    return canvas.svg(width, y + 34)
+
+
+def _bar(canvas: Canvas, bar: Bar, axis: LinearAxis, y: float) -> None:
+    """Draw one bar, with the share of its worst outcome in words."""
+    before = 0.0
+    for number, share in enumerate(bar.shares):
+        edge = axis.at(before)
+        before += share
+        if share:
+            _fill(canvas, number, colour(bar.system), edge, y, axis.at(before) - edge)
+    canvas.box(axis.left, y, axis.right - axis.left, _THICK, "none", stroke=colour(bar.system))
+    canvas.text(percent(bar.shares[0]), axis.right + 8, y + 11, size=SMALL)
+
+
+def _fill(canvas: Canvas, outcome: int, shade: str, x: float, y: float, width: float) -> None:
+    strong = _SHADES[outcome] if outcome < len(_SHADES) else 1.0
+    fill = GREY if outcome >= len(_SHADES) else shade if strong else PAPER
+    canvas.box(x, y, width, _THICK, fill, opacity=strong or 1)
+
+
+def _sample(canvas: Canvas, outcome: int, x: float, y: float) -> None:
+    _fill(canvas, outcome, INK, x, y - 10, 18)
+    if outcome < len(_SHADES):
+        canvas.box(x, y - 10, 18, _THICK, "none", stroke=INK)
+
+
+# The decision path as static SVG: a rail down the nodes, what ends at each beside it, and how many go on.
+
+
+_RAIL, _TEXT = 11, 30
+_UNREAD = "no usable answer"
+
+
+def draw_flow(flow: Flow, width: int) -> str:
+    """Draw a flow as SVG, `width` pixels wide."""
+    drawing = _PathDrawing(flow.path, colour(flow.system), narrow=width == NARROW)
+    drawing.beginning()
+    for node in flow.path.nodes:
+        drawing.node(node)
+    if flow.path.lost:
+        drawing.y += 10
+        drawing.outcome(_UNREAD if drawing.narrow else f"{_UNREAD}, step not known", flow.path.lost, None, GREY)
+    rail = Canvas()
+    rail.line((_RAIL, 20), (_RAIL, drawing.last), MUTED, thick=1.5)
+    drawing.canvas.parts[:0] = rail.parts
+    return drawing.canvas.svg(width, drawing.y + 14)
+
+
+class _PathDrawing:
+    """Parts of a picture, drawn from the top down; `y` is the line of writing."""
+
+    def __init__(self, path: DecisionPath, fill: str, *, narrow: bool) -> None:
+        self.path, self.fill, self.narrow = path, fill, narrow
+        self.bars = LinearAxis(0, 1, *((_TEXT, 320) if narrow else (226, 500)))
+        self.answers, self.labels = (262, 320) if narrow else (610, 680)
+        self.y = self.last = 12.0
+        self.canvas = Canvas()
+
+    def beginning(self) -> None:
+        """Write the heads of the columns, and how many answers there are."""
+        self.canvas.small("answers", self.answers, self.y, anchor="end")
+        if self.path.targets:
+            self.canvas.small("labels", self.labels, self.y, anchor="end")
+        self.y += 20
+        self._passed("all", self.path.n, self.path.targets)
+
+    def node(self, node: Visited) -> None:
+        """Draw a node: its number, its question, how often it is rightly decided, what ends there, and how many go on."""
+        self.y += 34
+        self.last = self.y - 5
+        self.canvas.mark(Style(INK, SHAPES[0]), _RAIL, self.last, hollow=True, size=9, stroke=0.11)
+        self.canvas.text(str(node.number), _RAIL, self.y, size=SMALL, anchor="middle")
+        single = len(node.decides) == 1 and not node.otherwise
+        question = f"{words(node.decides[0])}?" if single else "Which of these?"
+        self.canvas.text(cut(question, 36 if self.narrow else 80), _TEXT, self.y, bold=True)
+        if share := share_right(node):
+            self.y += 18
+            self.canvas.small(share, _TEXT, self.y)
+        for outcome in node.outcomes:
+            self.outcome(words(outcome.label), outcome.answers, outcome.targets, self.fill)
+        if node.unread:
+            self.outcome(_UNREAD, node.unread, None, GREY)
+        if node.number < len(self.path.nodes):
+            following = self.path.nodes[node.number]
+            self.y += 28
+            self._passed("go on", following.answers, following.targets)
+
+    def outcome(self, label: str, answers: int, targets: int | None, fill: str) -> None:
+        """Draw a row: answers as a bar and, as a stroke, where it would end by the labels."""
+        self.y += 25
+        end = self.canvas.lines(label, _TEXT, self.y, 27) - LINE
+        self._counts(answers, targets)
+        top = end + 8 if self.narrow else self.y - 9
+        long = max(self.bars.at(answers / self.path.n) - self.bars.left, 1.0 if answers else 0.0)
+        self.canvas.box(self.bars.left, top, long, 8, fill)
+        if targets is not None and self.path.targets:
+            x = self.bars.at(targets / self.path.targets)
+            self.canvas.line((x, top - 4), (x, top + 12), INK, thick=1.5)
+        self.y = end + (16 if self.narrow else 0)
+
+    def _passed(self, label: str, answers: int, targets: int) -> None:
+        """Say how many come to the next node, with the head of an arrow on the rail."""
+        self.canvas.text(label, _TEXT, self.y, shade=MUTED)
+        self._counts(answers, targets)
+        tip = self.y + 1
+        self.canvas.polyline([(_RAIL - 4, tip - 6), (_RAIL, tip), (_RAIL + 4, tip - 6)], MUTED, thick=1.5)
+
+    def _counts(self, answers: int, targets: int | None) -> None:
+        """Write a count of answers, with its share where there is room, and one of labels."""
+        share = "" if self.narrow else f" ({percent(answers / self.path.n)})"
+        self.canvas.text(f"{count(answers)}{share}", self.answers, self.y, anchor="end")
+        if targets is not None and self.path.targets:
+            self.canvas.text(count(targets), self.labels, self.y, shade=MUTED, anchor="end")
+
+
+_LEFT, _TOP, _HIGH = 52, 30, 190
+_MOST_MARKS = {True: 5, False: 10}
+"""Numbers of looks that are written below a narrow and a wide chart."""
+_LOOK, _ALARM = Style(COLOURS[0], SHAPES[0]), Style(COLOURS[0], SHAPES[3])
+
+
+def draw_control(chart: ControlChart, width: int) -> str:
+    """Draw a chart as SVG, `width` pixels wide."""
+    canvas = Canvas()
+    plot = Plot(_LEFT, _TOP, width - 16, _TOP + _HIGH)
+    low, high = chart.ends
+    up = [(share, write(low + share * (high - low), chart.unit)) for share in (0.0, 0.5, 1.0)]
+    plot.rule(canvas, [], up)
+    last = max(len(chart.points) - 1, 1)
+    step = -(-len(chart.points) // _MOST_MARKS[width == NARROW])
+    plot.marks(
+        canvas, [(place / last, str(point.number)) for place, point in enumerate(chart.points) if place % step == 0]
+    )
+    plot.title(canvas, "look", chart.measure)
+
+    def height(value: float) -> float:
+        return (min(max(value, low), high) - low) / (high - low)
+
+    start, end = plot.at(0, height(chart.limit)), plot.at(1, height(chart.limit))
+    canvas.line(start, end, INK, thick=1.5, dash="9 4")
+    canvas.text(f"limit {write(chart.limit, chart.unit)}", end[0], end[1] - 6, anchor="end", size=SMALL)
+    path = []
+    for place, point in enumerate(chart.points):
+        if point.value is None:
+            continue
+        x, y = plot.at(place / last, height(point.value))
+        path.append((x, y))
+        if point.low is not None and point.high is not None:
+            canvas.line((x, plot.at(0, height(point.low))[1]), (x, plot.at(0, height(point.high))[1]), MUTED)
+        canvas.mark(_ALARM if point.alarm else _LOOK, x, y, size=8 if point.alarm else 4, hollow=point.doubtful)
+        if point.alarm and not (place and chart.points[place - 1].alarm):
+            canvas.text("alarm", x, y - 14, anchor="middle", size=SMALL, bold=True)
+    if len(path) > 1:
+        canvas.polyline(path, COLOURS[0], thick=1)
+    return canvas.svg(width, plot.bottom + 48)
+
 
 _DRAW: dict[type, Callable[..., str]] = {
     CalibrationSection: plots.draw_calibration,
     MeasureComparison: dot_rows.draw_paired,
-    ControlChart: control.draw,
+    ControlChart: draw_control,
     Curves: plots.draw_curves,
     Dots: dot_rows.draw_dots,
     Escalated: plots.draw_escalation,
     Figure: dot_rows.draw_figure,
-    Flow: shares.draw_flow,
-    Outcomes: shares.draw_outcomes,
+    Flow: draw_flow,
+    Outcomes: draw_outcomes,
     AgreementPanel: dot_rows.draw_agreement,
     Radar: radar.draw,
     Scatter: plots.draw_scatter,
