@@ -5,7 +5,6 @@ Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Depa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,8 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, csv_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.records.rubric import Rubric
 
 

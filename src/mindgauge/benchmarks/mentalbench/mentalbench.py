@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ from mindgauge.benchmarks.released import RATINGS, TEXTS, Material
 from mindgauge.records.rubric.composite import Composite
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.benchmarks.mentalbench.cells import CellScores
     from mindgauge.benchmarks.mentalbench.released import RaterSheet, Texts
 
