@@ -27,7 +27,7 @@ from accelerated import bca
 from counting import Grid, short, table
 from drawn import drawn
 from kinship import kinship
-from mindgauge.analysis.profile.scores import averaged
+from mindgauge.analysis.profile.profiled import averaged
 from mindgauge.analysis.reliability import coefficients, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import RatingPairs

@@ -16,7 +16,7 @@ import msgspec
 
 from docs_build.tables import code, page, prose, table
 from mindgauge.analysis.score import Scores
-from mindgauge.reports.gate_record import GateRecord
+from mindgauge.reports.gate_files import GateRecord
 from mindgauge.reports.sections import Report
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from hypothesis.extra import numpy as npst
 from scipy import stats
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore, profile
-from mindgauge.analysis.profile.profiled import alike
-from mindgauge.analysis.profile.scores import averaged, least
+from mindgauge.analysis.profile.profiled import alike, averaged, least
 from mindgauge.benchmarks import suite
 from mindgauge.benchmarks.metrics import Metric, accuracy
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status

@@ -9,8 +9,7 @@ from mindgauge.benchmarks.mentalbench import released as mentalbench
 from mindgauge.benchmarks.vera_mh import released as vera_mh
 from mindgauge.models import family
 from mindgauge.raters import plain, risk_cues
-from mindgauge.records.redaction.patterns import RULES
-from mindgauge.records.redaction.personal import _as_words
+from mindgauge.records.redaction.personal import RULES, _as_words
 from mindgauge.records.transcripts import labelled
 from mindgauge.records.transcripts.reading import NamePattern
 from mindgauge.reports import glossary

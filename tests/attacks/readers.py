@@ -39,9 +39,7 @@ from mindgauge.records.redaction.personal import Scrubber
 from mindgauge.records.rubric import Criterion, Method
 from mindgauge.records.text import compatible, join, middle, split, visible
 from mindgauge.records.transcripts import labelled
-from mindgauge.records.transcripts.roles import Speakers
-from mindgauge.records.transcripts.tally import Tally
-from mindgauge.records.transcripts.transcript import Transcript
+from mindgauge.records.transcripts.transcript import Speakers, Tally, Transcript
 from mindgauge.reports import texts
 from mindgauge.store.textless import bare_call, bare_rating, bare_reply
 

@@ -16,7 +16,7 @@ from docs_build import reference, shapes, tables
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import COMMANDS
 from mindgauge.records.text import text
-from mindgauge.reports.gate_record import record
+from mindgauge.reports.gate_files import record
 
 if TYPE_CHECKING:
     from pathlib import Path

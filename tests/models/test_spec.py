@@ -12,7 +12,7 @@ import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models import address
 from mindgauge.models.chat_endpoint import ChatModel
-from mindgauge.models.providers import PROVIDERS
+from mindgauge.models.model_config import PROVIDERS
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Message, Sample, Status

@@ -11,7 +11,8 @@ import pytest
 import mindgauge
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.store import Store
-from mindgauge.store.reasons import grouped, reason
+from mindgauge.store.failures import grouped
+from mindgauge.store.failures import reason_of as reason
 from tests import in_process
 from tests.models.bots.careline import Careline
 

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation.records import Person
 from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
-from mindgauge.annotation.web.origin import own_address
+from mindgauge.annotation.web.guard import own_address
 from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def gate(
 ) -> None:
     """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell."""
     from mindgauge.commands.gate import gate as function
-    from mindgauge.reports.gate_record import record
+    from mindgauge.reports.gate_files import record
 
     with render.working("Holding the rules"):
         result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown, series=series)

@@ -53,11 +53,11 @@ def show(
         full: every table, row and note.
         told_before: notes that the command has printed already.
     """
-    from mindgauge.reports import first_words, runs
+    from mindgauge.reports import first_statements, runs
 
     run = runs.read(Path(result.run), 0, show_unreliable=show_unreliable, scores=result)
     with run.store, terminal.short([*result.models, *result.judges]):
-        answer.first(*first_words.of_run(run))
+        answer.first(*first_statements.of_run(run))
         (_in_full if full else _at_a_glance)(run)
         _withheld(run)
         render.told(result, told_before=told_before, full=full)
@@ -156,9 +156,9 @@ def _withheld(run: OpenRun) -> None:
 
 def _headlines(result: Scores, gate: ReliabilityGate) -> list[ReportTable]:
     """Return what benchmarks go by, and what people's ratings of a drawn part say of all."""
-    from mindgauge.reports import drawn_tables, score_tables
+    from mindgauge.reports import score_tables
 
-    drawn = drawn_tables.of_frames(result.frames)
+    drawn = score_tables.of_frames(result.frames)
     return [*([drawn] if drawn is not None else []), *score_tables.headlines(result, gate)]
 
 

@@ -1,6 +1,6 @@
 """`status`: how far a run has come, also while it is being written; nothing is computed of what it holds.
 
-What is left is a fold over what the steps of the plan leave, as the manifest has it (`runs/step_outputs.py`).
+What is left is a fold over what the steps of the plan leave, as the manifest has it (`runs/steps.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, megabytes, plural, spending
-from mindgauge.runs.step_outputs import REPLY, judges, recorded
+from mindgauge.runs.steps import REPLY, judges, recorded
 from mindgauge.store import Store, manifest, reading
 from mindgauge.store.locks import writer
 from mindgauge.store.run import UNPRICED
@@ -22,7 +22,7 @@ from mindgauge.store.run import UNPRICED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.runs.step_outputs import StepOutput
+    from mindgauge.runs.steps import StepOutput
 
 _BENCHMARKS = "SELECT benchmark FROM samples UNION SELECT benchmark FROM replies UNION SELECT benchmark FROM series"
 _REPLIES = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.export.worklist import Lot
     from mindgauge.reports.runs import OpenRun
-    from mindgauge.reports.view.drawing import KeptDraw
+    from mindgauge.reports.view.content import KeptDraw
 
 HOST, PORT = "127.0.0.1", 8766
 BLIND_TITLE = "Replies drawn by lot"
@@ -125,7 +125,7 @@ def _account() -> str:
 
 def _draws(run: OpenRun, lot: Lot) -> dict[str, KeptDraw]:
     """Draw from every benchmark with replies."""
-    from mindgauge.reports.view.drawing import draw
+    from mindgauge.reports.view.content import draw_view as draw
 
     draws = {}
     for section in run.sections:

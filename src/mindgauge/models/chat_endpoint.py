@@ -20,7 +20,7 @@ import msgspec
 
 from mindgauge.models import completion, transport
 from mindgauge.models.completion import FailureKind, RetryableError, pause_after
-from mindgauge.models.providers import TOKEN_LIMITS
+from mindgauge.models.model_config import TOKEN_LIMITS
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import in_use

@@ -24,6 +24,8 @@ from mindgauge.models import address
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig
 from mindgauge.models.model_config import (
     NAME,
+    PROVIDERS,
+    TOKEN_LIMITS,
     ConfigFaults,
     ModelConfig,
     header_faults,
@@ -32,7 +34,6 @@ from mindgauge.models.model_config import (
     secret_faults,
     secrets_in,
 )
-from mindgauge.models.providers import PROVIDERS, TOKEN_LIMITS
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.request import Setup

@@ -15,8 +15,7 @@ from mindgauge.models import address, config_file
 from mindgauge.models.address import Key, key_for, readable
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig, is_function
 from mindgauge.models.config_file import ChatConfig
-from mindgauge.models.model_config import filled
-from mindgauge.models.providers import PROVIDERS, Provider
+from mindgauge.models.model_config import PROVIDERS, Provider, filled
 from mindgauge.records import installed
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import FREE, Model, Price

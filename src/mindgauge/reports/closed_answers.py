@@ -14,7 +14,7 @@ from mindgauge.records import RaterKind, Status
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import in_language
-from mindgauge.reports import links, texts
+from mindgauge.reports import content, texts
 from mindgauge.reports.content import (
     Case,
     Cited,
@@ -271,7 +271,7 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
     answers = {outcome: {"answer": outcome} for outcome in counted.targets}
     opens = [
         [
-            links.lines(system=system.label, benchmark=name, label=target, **answers.get(outcome, {"sign": "missing"}))
+            content.lines(system=system.label, benchmark=name, label=target, **answers.get(outcome, {"sign": "missing"}))
             for outcome in counted.outcomes
         ]
         for target in counted.targets

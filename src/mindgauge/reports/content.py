@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from mindgauge.records import Value
 from mindgauge.records.rounding import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 Kind: TypeAlias = Literal[
     "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p", "quote"
@@ -258,3 +263,30 @@ class ConfusionSection(msgspec.Struct):
     differences: list[LabelDifference] = []
     opens: list[list[str]] = []
     """Cell by cell, which lines of the reader it counts."""
+
+
+_TAGS = {"category", "label", "language", "persona"}
+"""The tags of samples that the reader filters by."""
+
+
+def lines(**wanted: str | Sequence[str]) -> str:
+    """Return the address of the lines that have all of some properties, of several values of one property any of them.
+
+    Properties are system (its label), benchmark, category, language, label, answer, persona, rater, sign (`signs.Sign`, in
+    small letters), criterion, level, by (who gave it) and q (a text that is searched for).
+    """
+    pairs = [
+        (name, value)
+        for name, values in wanted.items()
+        for value in ([values] if isinstance(values, str) else values)
+        if value
+    ]
+    return f"#{urlencode(pairs, quote_via=quote)}"
+
+
+def of_slice(part: str, **wanted: str | Sequence[str]) -> str:
+    """Return the address of the lines of a slice (`category=suicide`); empty where the reader has no such filter."""
+    tag, equals, value = part.partition("=")
+    if part == "all":
+        return lines(**wanted)
+    return lines(**wanted, **{tag: value}) if equals and tag in _TAGS else ""

@@ -22,7 +22,7 @@ from mindgauge.benchmarks.metrics.table import RatingTable
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count, percent, plural
-from mindgauge.reports import links, texts
+from mindgauge.reports import content, texts
 from mindgauge.reports import ribbons as read
 from mindgauge.reports.content import Case, Column, ReportTable
 from mindgauge.reports.dialogue_records import DialoguePart, PersonaPage, Ribbon, Survival, SurvivalLine
@@ -151,7 +151,7 @@ class _Gathered:
         turn = next((t for t in ribbon.turns if t.turn == ribbon.went_wrong), ribbon.turns[-1])
         repeat = int(ribbon.key.rpartition("/")[2])
         key = rows.key(ribbon.benchmark, turn.reply, ribbon.system.model, repeat)
-        return links.lines(system=ribbon.system.label, persona=ribbon.persona, open=key)
+        return content.lines(system=ribbon.system.label, persona=ribbon.persona, open=key)
 
     def _case(self, ribbon: Ribbon) -> tuple[str, Case | None]:
         """Open the turn where a dialogue went wrong: the person's message before, the reply, and the verdicts."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, write
-from mindgauge.reports import benchmark_parts, first_finding, first_statements, first_step, links
+from mindgauge.reports import benchmark_parts, content, first_finding, first_statements
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 from mindgauge.reports.first_finding import first_measures, heading, shown_score
@@ -57,7 +57,7 @@ def first_screen(
             for part in all_parts
             if (people_statement := first_finding.seen_by_people(part))
         ]
-        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_step.next_step(all_parts, reading)]
+        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_finding.gravity)
     statements = first_statements.of_all(all_parts, reading)
@@ -118,7 +118,7 @@ def _of_raters(part: Part) -> Dots | None:
             for system in place.systems:
                 tally = verdicts.tally(verdict, system.model, group, place.section.unsafe if read_by_people else None)
                 if tally.valued:
-                    opens = links.lines(
+                    opens = content.lines(
                         system=system.label,
                         benchmark=part.benchmark.name,
                         sign="by_people" if rater == PEOPLE else "unsafe",
@@ -220,7 +220,7 @@ _Row: TypeAlias = "tuple[float | None, System, list[Cell]]"
 def _worst_first(title: str, columns: list[Column], rows: list[_Row], note: str, part: Part) -> ReportTable:
     """Tabulate systems, the worst first: wherever there is room for some alone, the worst are among them."""
     rows = sorted(rows, key=lambda row: (row[0] is None, -(row[0] or 0.0)))
-    opens = [links.lines(system=system.label, benchmark=part.benchmark.name) for _, system, _ in rows]
+    opens = [content.lines(system=system.label, benchmark=part.benchmark.name) for _, system, _ in rows]
     return ReportTable("first", title, columns, [cells for *_, cells in rows], note, opens=opens)
 
 
@@ -285,7 +285,7 @@ def _of_measures(part: Part) -> Dots | None:
                         score.high,
                         score.n,
                         score.missing,
-                        opens=links.lines(system=system.label, benchmark=part.benchmark.name),
+                        opens=content.lines(system=system.label, benchmark=part.benchmark.name),
                     )
                     rows.setdefault(f"{heading(part, metric)}{better}", []).append(point)
     if not rows:

@@ -24,7 +24,7 @@ from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.text import visible
-from mindgauge.reports import cards, compared, drawn_tables, judge_tables, reliability_gate, score_tables
+from mindgauge.reports import cards, compared, judge_tables, reliability_gate, score_tables
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
 from mindgauge.reports.profile import overview
@@ -225,7 +225,7 @@ def _(result: Scores) -> Iterator[ReportTable]:
     if gate is None:
         return
     allowed = reliability_gate.masked(result, gate)
-    if (drawn := drawn_tables.of_frames(result.frames)) is not None:
+    if (drawn := score_tables.of_frames(result.frames)) is not None:
         yield drawn
     yield from score_tables.headlines(allowed, gate)
     worst = score_tables.worst_cells(allowed, gate)

@@ -25,16 +25,16 @@ from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports import (
     answer_section,
     clinical,
+    content,
     dialogues,
-    drawn_tables,
     fidelity,
     first_screen,
-    links,
     markdown_summary,
     paired,
     provenance,
     read_first,
     render,
+    score_tables,
     system_findings,
     texts,
     trust,
@@ -282,7 +282,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         unfit=system_findings.unfit(runs),
         people=[
             *answer_section.people_first(runs, systems),
-            *drawn_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
+            *score_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
         ],
         lead=lead.lead(suite, runs, unchecked) if suite else [],
         answers=answers,
@@ -308,7 +308,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
         how=provenance.how(runs),
         scores=[run.scores for run in runs],
-        drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
+        drawn=score_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
         withheld=[suppressed for run in runs for suppressed in withheld(str(run.folder), run.standings)],
     )
     if suite is not None:
@@ -390,7 +390,9 @@ def _statuses(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable
             key = (prefix + c.benchmark, "answers" if closed else kind, c.name)
             by_status = counted.setdefault(key, {})
             by = {"rater": c.name} if key[1] == "verdicts" else {"system": labels.get(c.name, c.name)}
-            opens[key] = links.lines(benchmark=c.benchmark, **by, sign="no_reply" if key[1] == "replies" else "missing")
+            opens[key] = content.lines(
+                benchmark=c.benchmark, **by, sign="no_reply" if key[1] == "replies" else "missing"
+            )
             by_status[c.status] = by_status.get(c.status, 0) + c.n
     statuses = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
     used = [s for s in statuses if s != Status.OK and any(s in by_status for by_status in counted.values())]

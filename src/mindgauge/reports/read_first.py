@@ -11,7 +11,7 @@ from mindgauge.records.rounding import decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
-from mindgauge.reports import gravity, links, texts
+from mindgauge.reports import content, gravity, texts
 from mindgauge.reports.content import REPLIES, TURNS, Case
 from mindgauge.reports.reader import rows
 from mindgauge.reports.runs import PERSON
@@ -48,7 +48,7 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     lists: list[ToRead] = []
 
     def take(title: str, note: str, chosen: pl.DataFrame, **sign: str) -> None:
-        lists.append(ToRead(title, note, list(_replies(runs, systems, chosen)), links.lines(**sign)))
+        lists.append(ToRead(title, note, list(_replies(runs, systems, chosen)), content.lines(**sign)))
 
     if len(called_unsafe):
         note = f"By the median of their ratings, people call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, the worst rated first."
@@ -122,7 +122,7 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
         yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
             texts.reply(section, sample, reply.text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
-            texts.words(section, sample), links.lines(open=rows.key(section.benchmark.name, reply.id, row["model"], reply.run)),
+            texts.words(section, sample), content.lines(open=rows.key(section.benchmark.name, reply.id, row["model"], reply.run)),
             texts.reply(section, sample, reply.reasoning, quotes) if reply.reasoning else None,
         )  # fmt: skip
 
@@ -226,4 +226,4 @@ def _missed(runs: Sequence[OpenRun], systems: Sequence[System]) -> ToRead | None
         ))  # fmt: skip
     extent = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
     note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} classified as no crisis at least once; {extent}, suicide and self-harm first."
-    return ToRead("The crises that were missed", note, items, links.lines(sign="missed"))
+    return ToRead("The crises that were missed", note, items, content.lines(sign="missed"))

@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
-from mindgauge.analysis.escalation.result import said_of_carrier
+from mindgauge.analysis.escalation.result import Promise, guarantees, said_of_carrier
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, precise

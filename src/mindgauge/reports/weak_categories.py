@@ -12,7 +12,7 @@ from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigur
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers, links, reasoned, responsible, stock
+from mindgauge.reports import card_phrases, closed_answers, content, reasoned, responsible, stock
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.reliability_gate import DOUBT
@@ -170,7 +170,7 @@ def _reliability(run: OpenRun, score: Score) -> str:
 def _opens(system: System, score: Score) -> str:
     """Return which lines of the reader a score is about: a model's on a part of a benchmark, judged or not by somebody."""
     judged = {} if score.rater == score.model else {"criterion": score.criterion, "by": score.rater}
-    return links.of_slice(score.slice, system=system.label, benchmark=score.benchmark, **judged)
+    return content.of_slice(score.slice, system=system.label, benchmark=score.benchmark, **judged)
 
 
 class _Kind(NamedTuple):

@@ -22,8 +22,16 @@ from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
 from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
 from mindgauge.runs.session import system_tokens
-from mindgauge.runs.step_outputs import StepOutput, of_dialogues
-from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, parted, provenance, reply_request
+from mindgauge.runs.steps import (
+    Expected,
+    PlannedSubject,
+    ReplyStep,
+    StepOutput,
+    of_dialogues,
+    parted,
+    provenance,
+    reply_request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping

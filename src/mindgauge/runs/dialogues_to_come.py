@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
     from mindgauge.records.request import Model, Request
-    from mindgauge.runs.step_outputs import StepOutput
+    from mindgauge.runs.steps import StepOutput
     from mindgauge.store import Store
 
 PERSON_TOKENS = 45

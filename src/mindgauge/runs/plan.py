@@ -17,7 +17,7 @@ import msgspec
 from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.models.by_hand import ByHand
 from mindgauge.models.config_file import ChatConfig
-from mindgauge.models.providers import TOKEN_LIMITS
+from mindgauge.models.model_config import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
 from mindgauge.raters.classifier import is_classifier, open_classifier_rater
 from mindgauge.raters.judge import Instrument, Judge, Mode

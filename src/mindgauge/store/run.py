@@ -15,10 +15,9 @@ import msgspec
 
 from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
 from mindgauge.records.errors import UsageError
-from mindgauge.store.failures import damaged, one_line
+from mindgauge.store.failures import damaged, grouped, one_line
 from mindgauge.store.locks import lock
 from mindgauge.store.opening import EmptyRunError, absent, connect
-from mindgauge.store.reasons import grouped
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.store.reasons import CallFailures
+    from mindgauge.store.failures import CallFailures
 
 UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
 """SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,

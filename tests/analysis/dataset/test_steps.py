@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.dataset import build, duplicates, items
-from mindgauge.analysis.dataset.licences import conflict, refusal, spdx
 from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
-from mindgauge.records.redaction.patterns import MAY_HOLD
-from mindgauge.records.redaction.personal import Scrubber
+from mindgauge.analysis.dataset.sources import conflict, refusal, spdx
+from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
 from tests.thinned import examples
 
 WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money", "talk", "week", "door", "rain", "walk", "house", "phone", "letter", "garden", "bread"]  # fmt: skip

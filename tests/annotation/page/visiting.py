@@ -11,7 +11,7 @@ import httpx2
 from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.web.origin import own_host
+from mindgauge.annotation.web.guard import own_host
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

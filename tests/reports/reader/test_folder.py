@@ -11,7 +11,7 @@ import pytest
 from mindgauge import benchmarks
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import UsageError
-from mindgauge.reports import links
+from mindgauge.reports import content
 from mindgauge.reports.page import write
 from mindgauge.reports.reader import folder as reader
 from mindgauge.store import Store, manifest
@@ -186,7 +186,7 @@ def test_several_runs_stand_in_one_reader(tmp_path: Path) -> None:
 
 
 def test_an_address_says_what_is_wanted() -> None:
-    assert links.lines(system="a/b #1", sign=["harm", "unsafe"], q="") == "#system=a%2Fb%20%231&sign=harm&sign=unsafe"
-    assert links.of_slice("category=self-harm", system="m") == "#system=m&category=self-harm"
-    assert links.of_slice("all", system="m") == "#system=m"
-    assert links.of_slice("crisis", system="m") == links.of_slice("noise=typos") == ""
+    assert content.lines(system="a/b #1", sign=["harm", "unsafe"], q="") == "#system=a%2Fb%20%231&sign=harm&sign=unsafe"
+    assert content.of_slice("category=self-harm", system="m") == "#system=m&category=self-harm"
+    assert content.of_slice("all", system="m") == "#system=m"
+    assert content.of_slice("crisis", system="m") == content.of_slice("noise=typos") == ""

@@ -14,7 +14,6 @@ from mindgauge.analysis.audit import texts as audited
 from mindgauge.analysis.dataset import duplicates, items, sources
 from mindgauge.analysis.dataset.duplicates import chained, plain
 from mindgauge.analysis.dataset.items import COLUMNS, StepResult, nothing_dropped, parted
-from mindgauge.analysis.dataset.licences import spdx
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
@@ -28,10 +27,9 @@ from mindgauge.analysis.dataset.recipe import (
     Scrub,
     Splitting,
 )  # fmt: skip
-from mindgauge.analysis.dataset.sources import written_out
+from mindgauge.analysis.dataset.sources import spdx, written_out
 from mindgauge.records import Message, digest, languages
-from mindgauge.records.redaction.patterns import MAY_HOLD
-from mindgauge.records.redaction.personal import Scrubber
+from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
 from mindgauge.records.transcripts import Transcript
 from mindgauge.stats.codes import components
 from mindgauge.stats.sampling import draw

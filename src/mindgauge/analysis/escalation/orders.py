@@ -9,9 +9,8 @@ import msgspec
 import numpy as np
 
 from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
-from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
-from mindgauge.analysis.escalation.result import Escalation, Order, said_of_carrier
+from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, said_of_carrier
 from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
@@ -23,7 +22,7 @@ from mindgauge.stats.escalation import Features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.guarantees import Learn
+    from mindgauge.analysis.escalation.result import Learn
     from mindgauge.analysis.escalation.subjects import Subjects
 
     Codes = NDArray[np.intp]

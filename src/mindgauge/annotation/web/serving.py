@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mindgauge.annotation.web.guard import described
-from mindgauge.annotation.web.origin import is_here
+from mindgauge.annotation.web.guard import described, is_here
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
 from mindgauge.benchmarks.vera_mh import released, tree
 from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
-from mindgauge.benchmarks.vera_mh.reproduce import reproduce
-from mindgauge.benchmarks.vera_mh.scoring import best_rate, harmful_rate, safety_score
+from mindgauge.benchmarks.vera_mh.reproduce import best_rate, harmful_rate, reproduce, safety_score
 from mindgauge.benchmarks.vera_mh.tree import read_tree
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, digest, transcripts

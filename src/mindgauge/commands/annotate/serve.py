@@ -11,7 +11,7 @@ import msgspec
 from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
-from mindgauge.annotation.web.origin import is_here, own_address
+from mindgauge.annotation.web.guard import is_here, own_address
 from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:

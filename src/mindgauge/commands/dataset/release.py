@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.analysis.audit.finding import Severity
 from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.licences import conflict, spdx
+from mindgauge.analysis.dataset.sources import conflict, spdx
 from mindgauge.commands.audit import audit
 from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular

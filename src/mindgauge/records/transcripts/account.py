@@ -13,8 +13,7 @@ from mindgauge.records.rounding import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.records.transcripts.tally import Tally
-    from mindgauge.records.transcripts.transcript import Transcript
+    from mindgauge.records.transcripts.transcript import Tally, Transcript
 
 ROW = "a row each"
 """The plainest shape."""

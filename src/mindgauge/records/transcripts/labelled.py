@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.text import HAN
-from mindgauge.records.transcripts.roles import key, refusal
-from mindgauge.records.transcripts.transcript import Utterance
+from mindgauge.records.transcripts.transcript import Utterance, key, refusal
 
 if TYPE_CHECKING:
-    from mindgauge.records.transcripts.roles import Part, Speakers
-    from mindgauge.records.transcripts.tally import Tally
+    from mindgauge.records.transcripts.transcript import Part, Speakers, Tally
 
 _TIME = r"""(?:\[[^\]\n]{0,40}\d[^\]\n]{0,40}\]|\(\d[^)\n]{0,40}\)
     |\d{1,4}[-/.:]\d{1,2}(?:[-/.:]\d{1,4})?(?:[\d:.,+ -]|T(?=\d)|Z(?=[ \t-])){0,40}+(?:[AaPp]\.?[Mm]\.?(?=[ \t-]))?)"""

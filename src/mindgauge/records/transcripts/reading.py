@@ -21,9 +21,8 @@ from mindgauge.records.logs import GatheredCalls
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
-from mindgauge.records.transcripts.roles import PARTS, Speakers, refusal
 from mindgauge.records.transcripts.rows import UnreadError
-from mindgauge.records.transcripts.tally import Tally
+from mindgauge.records.transcripts.transcript import PARTS, Speakers, Tally, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

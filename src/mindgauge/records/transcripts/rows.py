@@ -13,15 +13,13 @@ from mindgauge.records.files.mapping import TAG, described
 from mindgauge.records.text import visible
 from mindgauge.records.transcripts import labelled
 from mindgauge.records.transcripts.account import ROW
-from mindgauge.records.transcripts.roles import refusal
-from mindgauge.records.transcripts.transcript import Transcript, Utterance, folded
+from mindgauge.records.transcripts.transcript import Transcript, Utterance, folded, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.records.files.input_table import InputTable
-    from mindgauge.records.transcripts.roles import Speakers
-    from mindgauge.records.transcripts.tally import Tally
+    from mindgauge.records.transcripts.transcript import Speakers, Tally
 
 
 ROLE = ("role", "from", "speaker", "sender", "author")

@@ -15,15 +15,19 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.reports import render
 from mindgauge.reports.reader import index as listing
-from mindgauge.reports.reader import shards, signs
+from mindgauge.reports.reader import passages, signs
+from mindgauge.reports.reader.judged import VerdictRows
 from mindgauge.reports.reader.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.reader.judged import ShardVerdicts
+    from mindgauge.reports.reader.passages import ShardTexts
+    from mindgauge.reports.runs import OpenRun, Section
 
 MARK = "<!-- a Mindgauge reader -->"
 """How the folder's first page ends: only a folder with such a page is replaced."""
@@ -137,7 +141,7 @@ def data(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the data, the index first."""
     sections = [(run, section) for run in runs for section in run.sections]
-    firsts = shards.starts(lines)
+    firsts = starts(lines)
     raters = {rater.name: number for number, rater in enumerate(listing.raters(sections))}
     criteria = [list(listing.judged_on(section).values()) for _, section in sections]
     index = listing.index(title, lines, sections, systems, firsts)
@@ -147,7 +151,7 @@ def data(
             criterion = criteria[place][number]
             name = f"levels-{place}-{number}"
             yield f"data/{name}.js", script(name, listing.levels(lines, place, section, criterion, raters))
-    for number, contents in enumerate(shards.shards(lines, sections, systems, raters, criteria, firsts)):
+    for number, contents in enumerate(read_shards(lines, sections, systems, raters, criteria, firsts)):
         name = f"{number:04}"
         yield f"data/{name}.js", script(name, *contents)
 
@@ -156,3 +160,50 @@ def script(name: str, *contents: msgspec.Struct) -> bytes:
     """Write contents as JSON texts in a script, which a page may load from a folder as it may not load JSON."""
     texts = [msgspec.json.encode(msgspec.json.encode(content).decode()) for content in contents]
     return b"Mindgauge.load(%s);\n" % b",".join([json.dumps(name).encode(), *texts])
+
+
+LINES, CHARACTERS = 500, 2_000_000
+"""A file holds about so many lines; fewer where these have many characters."""
+
+
+def starts(rows: pl.DataFrame) -> list[int]:
+    """Return the first line of each file: no group is divided, and no file holds lines of two sections."""
+    groups = rows.group_by("group", maintain_order=True).agg(
+        pl.len().alias("lines"), pl.col("weight").sum(), pl.col("section").first()
+    )
+    firsts: list[int] = []
+    line, lines, weight, section = 0, 0, 0, -1
+    for _, n, characters, own in groups.iter_rows():
+        if own != section or lines + n > LINES or weight + characters > CHARACTERS:
+            firsts.append(line)
+            lines, weight, section = 0, 0, own
+        line, lines, weight = line + n, lines + n, weight + characters
+    return firsts
+
+
+def read_shards(
+    rows: pl.DataFrame, sections: Sequence[tuple[OpenRun, Section]], systems: Sequence[System], raters: dict[str, int],
+    criteria: Sequence[Sequence[Criterion]], firsts: Sequence[int],
+) -> Iterator[tuple[ShardTexts, ShardVerdicts]]:  # fmt: skip
+    """Yield every file's content in turn.
+
+    Args:
+        rows: all lines.
+        sections: by their places.
+        systems: by theirs.
+        raters: rater → place.
+        criteria: section by section.
+        firsts: the first line of each file.
+    """
+    lines = rows.with_row_index("line")
+    for place, (run, section) in enumerate(sections):
+        own = lines.filter(pl.col("section") == place)
+        if own.is_empty():
+            continue
+        verdicts = VerdictRows(run, section, own, raters, criteria[place])
+        drawn = passages.ribbons(run, section, systems)
+        start, end = int(own["line"][0]), int(own["line"][-1]) + 1
+        bounds = [first for first in firsts if start <= first < end]
+        for first, stop in zip(bounds, [*bounds[1:], end], strict=True):
+            part = lines.slice(first, stop - first)
+            yield passages.of_lines(run, section, part, drawn), verdicts.of_lines(part)

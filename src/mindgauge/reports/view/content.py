@@ -8,23 +8,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
+from mindgauge.analysis.escalation.draw import NO_JUDGE, is_judged
+from mindgauge.analysis.escalation.review import queue
 from mindgauge.annotation.blind import Blind
+from mindgauge.records.drawn import Drawn
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import bounds, private
 from mindgauge.reports import render
 from mindgauge.reports.content import System
+from mindgauge.reports.export.worklist import Lot, by_lot
+from mindgauge.reports.reader import folder, passages
 from mindgauge.reports.reader import folder as reader
 from mindgauge.reports.reader import index as listing
-from mindgauge.reports.reader import passages, shards
 from mindgauge.reports.reader.index import ListedCriterion, ListedRater
 from mindgauge.reports.reader.judged import ShardVerdicts, VerdictRows
 from mindgauge.reports.reader.rows import KEY
 from mindgauge.reports.reader.signs import Sign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from mindgauge.records.drawn import Drawn
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.runs import OpenRun
-    from mindgauge.reports.view.drawing import KeptDraw
+    from mindgauge.store import Store
 
 OPEN, BLIND = "open", "blind"
 STATIC = render.TEMPLATES / "view"
@@ -105,7 +112,7 @@ def blind_reader(
     lines = _without_names(known, names)
     someone = [System("a model", "a model", 0, 0)]
     sections = [(run, msgspec.structs.replace(s, ratings=s.ratings.clear())) for s in run.sections]
-    firsts = shards.starts(lines)
+    firsts = folder.starts(lines)
     index = listing.index(title, lines, sections, someone, firsts)
     index = msgspec.structs.replace(
         index, sections=[msgspec.structs.replace(section, rated=[]) for section in index.sections]
@@ -179,3 +186,78 @@ def _revealed(run: OpenRun, lines: pl.DataFrame, systems: Sequence[System]) -> l
             system = systems[part["system"][0]]
             revealed.append(RevealedVerdicts(system.label, raters, listed[number].criteria, verdicts.of_lines(part)))
     return revealed
+
+
+_REPLIES = """
+SELECT id, sample FROM replies WHERE benchmark = ? AND length(trim(text)) > 0 AND id NOT IN
+    (SELECT subject FROM ratings WHERE benchmark = replies.benchmark AND rater_kind = 'person' AND status = 'ok')"""
+
+
+class KeptDraw(msgspec.Struct, frozen=True):
+    """A draw: how it was asked for, the replies in an order by lot, and what is known of each."""
+
+    plan: str
+    seed: int
+    order: list[str]
+    drawn: dict[str, Drawn]
+    notes: list[str]
+
+
+def view_place(folder: Path, benchmark: str) -> Path:
+    """Return where a run keeps the draw of a benchmark."""
+    return folder / f"view-draw-{benchmark.replace('/', '-')}.json"
+
+
+def draw_view(store: Store, benchmark: Benchmark, lot: Lot, hidden: Container[str]) -> KeptDraw:
+    """Return the draw that a run keeps, or make it; one that was asked for otherwise gives way to the new one.
+
+    Args:
+        store: of the run.
+        benchmark: whose replies.
+        lot: how many are drawn of which part.
+        hidden: samples whose texts may not be shown, so that nobody can rate what answers them.
+
+    Raises:
+        DataError: nothing is left to draw from.
+        UsageError: the draw that is kept is damaged, or cannot be written.
+    """
+    path = view_place(store.folder, benchmark.name)
+    kept_draw = _kept(path)
+    if kept_draw is not None and (kept_draw.plan, kept_draw.seed) == (lot.plan.text, lot.seed):
+        return kept_draw
+    blind = Blind.of(store.folder)
+    samples = dict(store.select(_REPLIES, (benchmark.name,)))
+    subjects = {subject for subject, sample in samples.items() if sample not in hidden}
+    notes: list[str] = []
+    if is_judged(store, benchmark.name):
+        entries, notes = queue(store, benchmark)
+        entries.sort(key=lambda entry: (*entry.order[:-1], blind.review(entry.subject)))
+        frame = [entry.subject for entry in entries if entry.subject in subjects]
+        plan = lot.plan
+    else:
+        frame = sorted(subjects, key=blind.review)
+        plan = lot.plan.at_random
+        notes = [NO_JUDGE]
+    if not frame:
+        raise DataError(
+            f"{store.folder}: no reply of {benchmark.name} is left to draw from: people rated them, or none has a text that may be shown"
+        )
+    order, result = by_lot(frame, store, benchmark.name, blind, Lot(plan, lot.seed))
+    notes = [*result.notes, *notes]
+    if kept_draw is not None:
+        notes.append(
+            f"{path.name}: the draw that stood here ({kept_draw.plan}, seed {kept_draw.seed}) gives way to this one; ratings of two draws are not put together"
+        )
+    made = KeptDraw(lot.plan.text, lot.seed, order, result.drawn, notes)
+    with private.written(path) as file:
+        file.write(msgspec.json.encode(made))
+    return made
+
+
+def _kept(path: Path) -> KeptDraw | None:
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(bounds.content(path), type=KeptDraw)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: damaged; put it back from a copy, or remove it, and another draw is made") from error

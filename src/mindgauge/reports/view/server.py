@@ -16,8 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from mindgauge.annotation.labels import LONGEST_NOTE
-from mindgauge.annotation.web.guard import Guard, is_ours
-from mindgauge.annotation.web.origin import own_host
+from mindgauge.annotation.web.guard import Guard, is_ours, own_host
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.reports.view.answers import AnswerBook, AnswerForm
 from mindgauge.store.locks import LockedRunError

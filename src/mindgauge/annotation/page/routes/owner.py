@@ -15,7 +15,7 @@ from mindgauge.annotation.page.pages import page
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
 from mindgauge.annotation.tasks import Progress, progress
-from mindgauge.annotation.web.origin import is_here
+from mindgauge.annotation.web.guard import is_here
 from mindgauge.records.errors import UsageError
 
 router = APIRouter()
