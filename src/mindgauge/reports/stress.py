@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.effects import ALL
+from mindgauge.analysis.stress.effects import ALL, BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.analysis.stress.reading import stressed
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.records.english import named, words
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, decimal, interval, plural
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.stress.result import Effect, Stress
+    from mindgauge.analysis.stress.effects import Effect, Stress
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import Cell
     from mindgauge.store import Store

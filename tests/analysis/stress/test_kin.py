@@ -7,29 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mindgauge.analysis.stress.design import INAPPLICABLE, Kin, StressDesign
-from mindgauge.analysis.stress.effects import outcome
-from mindgauge.analysis.stress.gaps import preference
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, Effect
+from mindgauge.analysis.stress.effects import BIASED, CANNOT_TELL, INAPPLICABLE, Effect, StressDesign, outcome
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.stress.design import Floats
+    from mindgauge.analysis.stress.effects import Floats
 
 G, SYSTEMS = 150, 3
 
 
-def asked(kin: Kin, given: Floats) -> Effect:
+def asked(design: StressDesign, given: Floats) -> Effect:
     """Return the effect on one criterion."""
-    count = len(given)
-    design = StressDesign(G, [], [kin], [], None, None, {}, np.full(count, np.nan), np.full(count, 5), count, [])
-    (effect,) = outcome(design, given[:, None]).effects
-    assert (effect.probe, effect.n) == ("self-preference", count)
+    (effect,) = outcome(design, given.reshape(len(given), 1, -1))[0]
+    assert (effect.probe, effect.n) == ("self-preference", len(given))
     return effect
 
 
 def drawn(
     seed: int, *, gap: int = 0, middling: float = 0.0, fond: float = 0.0, controls: int = 1
-) -> tuple[Kin, Floats]:
+) -> tuple[StressDesign, Floats]:
     """Judge one reply of the judge's family and two others in each conversation; two people rate each.
 
     Args:
@@ -46,10 +41,12 @@ def drawn(
     people = np.stack([_off(chance, truth) for _ in range(2)], axis=1) / 4
     said = (1 - middling) * truth + 2 * middling + chance.normal(0, 0.5, count) + (chance.random(count) < fond) * own
     others = np.clip(np.rint(truth[:, None] + chance.normal(0, 0.5, (count, controls))), 0, 4) / 4
-    kin = Kin(
-        "warmth", np.arange(count), people, others, own, conversation, ["kin-2"], [f"j{i}" for i in range(controls)]
-    )
-    return kin, np.clip(np.rint(said), 0, 4) / 4
+    design = StressDesign(
+        criteria=["warmth"], levels=np.array([5]), original=np.arange(count), conversation=conversation, conversations=G,
+        language=np.full(count, "en"), models=["kin-2" if kin else "other" for kin in own], own=own, people=people[:, None],
+        others=others[:, None], judges=[f"j{i}" for i in range(controls)], pairs=[],
+    )  # fmt: skip
+    return design, np.clip(np.rint(said), 0, 4) / 4
 
 
 def _off(chance: np.random.Generator, truth: Floats) -> Floats:
@@ -77,8 +74,9 @@ def test_without_a_judge_of_another_family_nobody_can_tell() -> None:
 
 
 def test_repeats_count_as_one_and_missing_verdicts_are_counted() -> None:
-    kin, given = drawn(1)
+    design, given = drawn(1)
     twice = np.stack([given, given], axis=1)
     twice[:2] = [[np.nan, INAPPLICABLE], [np.nan, given[1]]]
-    found, missing = preference(kin, twice)
-    assert (missing, found.n) == (1, len(given) - 1)
+    effect = asked(design, twice)
+    assert (effect.missing, effect.clusters) == (1, G)
+    assert effect.value == pytest.approx(asked(design, np.where(np.arange(len(given)) == 0, np.nan, given)).value)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.stress import items as its
 from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.analysis.stress.probes import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
 from mindgauge.models.family import same_family
 from mindgauge.raters.judge import Mode
@@ -30,7 +29,7 @@ from mindgauge.store import Store, manifest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.analysis.stress.result import Stress
+    from mindgauge.analysis.stress.effects import Stress
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.raters.judge import Instrument
@@ -224,16 +223,14 @@ def _steps(
 ) -> list[RatingStep]:
     """Return what the judge is to rate: the items with every instrument, their versions with the usual one."""
     (usual,) = plan.instruments(benchmark, config.judging)
-    unchanged, changed = its.store_names(benchmark.name, usual.rater(model.name))
+    unchanged, changed = trials.store_names(benchmark.name, usual.rater(model.name))
     other = Mode.SPLIT if config.judging.mode is Mode.JOINT else Mode.JOINT
     turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
     samples = [item.sample for item in items]
-    originals = [*map(PlannedSubject, samples, its.originals(items))]
-    setting = its.Setting(model.name, frozenset(usual.prompts))
-    criteria = trials.ordinal(benchmark.rubric.criteria)
+    originals = [*map(PlannedSubject, samples, trials.originals(items))]
     versions = [
         PlannedSubject(version.sample, version.record(item, probe))
-        for probe, item, version in trials.versions(items, names, setting, criteria, each)
+        for probe, item, version in trials.versions(items, names, usual, model.name, each)
     ]
 
     def step(name: str, instrument: Instrument, subjects: list[PlannedSubject], purpose: str) -> RatingStep:
