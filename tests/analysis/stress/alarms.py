@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.stress.effects import BIASED, outcome
+from mindgauge.analysis.stress.probes import ordinal
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.analysis.stress.effects import Effect, Floats, Injections, StressDesign
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.stats.interval import Interval
 
 
@@ -31,6 +33,7 @@ class Alarms(NamedTuple):
 
 def alarms(
     design: StressDesign,
+    benchmark: Benchmark,
     *,
     seeds: int = 400,
     noise: float = 0.2,
@@ -41,6 +44,7 @@ def alarms(
 
     Args:
         design: of a stress test.
+        benchmark: that it is about.
         seeds: how often.
         noise: the chance that a verdict is one level off.
         runs: K, verdicts on each version.
@@ -48,7 +52,7 @@ def alarms(
     """
     loud, accusations = 0, dict[str, int]()
     for seed in range(seeds):
-        values = drawn(design, noise, runs, seed, shift)
+        values = drawn(design, benchmark, noise, runs, seed, shift)
         accused = _accused(*outcome(design, values, seed=seed)[:2])
         loud += bool(accused)
         for name in accused:
@@ -58,12 +62,15 @@ def alarms(
     )
 
 
-def drawn(design: StressDesign, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
+def drawn(
+    design: StressDesign, benchmark: Benchmark, noise: float, runs: int, seed: int, shift: Floats | None = None
+) -> Floats:
     """Draw verdicts, shape (N, C, K), in shares of the scale; where a level is not known, the middle one is the truth."""
     chance = np.random.default_rng([seed, 7])
     known = stated(design)
     shape = (*known.shape, runs)
-    top = np.broadcast_to(design.levels[:, None] - 1, shape)
+    tops = [len(criterion.values) - 1 for criterion in ordinal(benchmark.rubric.criteria)]
+    top = np.broadcast_to(np.array(tops)[:, None], shape)
     truth = np.where(np.isfinite(known)[:, :, None], np.rint(known[:, :, None] * top), top // 2)
     moved = (chance.random(shape) < noise) * chance.choice([-1, 1], size=shape)
     raised = chance.random(shape) < shift[:, None, None] if shift is not None else 0
@@ -72,8 +79,7 @@ def drawn(design: StressDesign, noise: float, runs: int, seed: int, shift: Float
 
 def stated(design: StressDesign) -> Floats:
     """Return the level that the authors of each version's original gave it, shape (N, C); NaN where they gave none."""
-    authors = design.people[:, :, 0] if design.people.shape[2] else np.full(design.people.shape[:2], np.nan)
-    return np.asarray(authors[design.original])
+    return np.asarray(design.stated[design.original])
 
 
 def _accused(effects: list[Effect], injections: list[Injections]) -> set[str]:

@@ -13,8 +13,22 @@ from scipy.special import stdtrit
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.effects import (
-    BIASED, CANNOT_TELL, CLEAN, FEWEST, HALO, INAPPLICABLE, LOST, MARGIN, VALUE, Attempts, StressDesign, VersionPairs,
-    halo, needed, outcome, severity, verdict,
+    BIASED,
+    CANNOT_TELL,
+    CLEAN,
+    FEWEST,
+    HALO,
+    INAPPLICABLE,
+    LOST,
+    MARGIN,
+    VALUE,
+    Attempts,
+    StressDesign,
+    halo,
+    needed,
+    outcome,
+    severity,
+    verdict,
 )  # fmt: skip
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.stats import comparison
@@ -34,11 +48,10 @@ G = 24
 
 def design(n: int = G, **more: object) -> StressDesign:
     """One comparison of `n` pairs, each a conversation: verdicts 0 … n - 1 against n … 2 n - 1."""
-    pairs = [VersionPairs("verbosity", "said twice", "", np.arange(n, 2 * n), np.arange(n))]
+    pairs = {("verbosity", "said twice", ""): np.arange(2 * n).reshape(2, n)[::-1].T}
     empty: dict[str, object] = {
-        "criteria": ["warmth"], "levels": np.array([5]), "original": np.tile(np.arange(n), 2), "conversation": np.arange(n),
-        "conversations": n, "language": np.full(n, "en"), "models": ["m"] * n, "own": np.zeros(n, dtype=bool),
-        "people": np.full((n, 1, 0), np.nan), "others": np.full((n, 1, 0), np.nan), "judges": [], "pairs": pairs,
+        "criteria": ["warmth"], "original": np.tile(np.arange(n), 2), "conversation": np.arange(n),
+        "language": np.full(n, "en"), "stated": np.full((n, 1), np.nan), "pairs": pairs,
     }  # fmt: skip
     return StressDesign(**{**empty, **more})  # type: ignore[arg-type]
 
@@ -69,8 +82,8 @@ def test_sign_flips_are_exact_where_they_can_be() -> None:
 
 
 def test_no_difference_at_all_costs_the_others_nothing() -> None:
-    (pair,) = design().pairs
-    many = design(pairs=[pair, *(pair._replace(version=f"c{i}", left=pair.right) for i in range(300))])
+    same = {("verbosity", f"c{i}", ""): np.stack([np.arange(G)] * 2, axis=1) for i in range(300)}
+    many = design(pairs={**design().pairs, **same})
     gap = np.where(np.arange(G) < 14, 0.2, 0.0)
     found = effects(many, values(0.5 + gap, np.full(G, 0.5)))
     assert [e.verdict for e in found] == [BIASED] + [CANNOT_TELL] * 300
@@ -85,7 +98,7 @@ def test_only_what_no_signs_could_have_told_takes_no_part() -> None:
     """Whether a test takes part follows from how many conversations differ, never from which way (Tarone 1990)."""
     rows = np.arange(G)
     three = design(
-        pairs=[VersionPairs("verbosity", f"c{step}", "", rows + step * G, rows) for step in (1, 2, 3)],
+        pairs={("verbosity", f"c{n}", ""): np.stack([rows + n * G, rows], axis=1) for n in (1, 2, 3)},
         original=np.tile(rows, 4),
     )
     clear, five, even = np.zeros(G), np.zeros(G), np.zeros(G)
@@ -157,7 +170,7 @@ def test_what_does_not_apply_to_either_is_no_pair() -> None:
 
 
 def test_repeats_of_one_conversation_count_once() -> None:
-    two = design(conversations=2, conversation=np.arange(G) % 2)
+    two = design(conversation=np.arange(G) % 2)
     (effect,) = effects(two, values(np.full(G, 0.9), np.full(G, 0.5)))
     assert (effect.n, effect.clusters) == (G, 2)
     assert effect.p == 0.5, "two conversations, whatever their replies"
@@ -176,7 +189,7 @@ def test_injections_count_only_where_something_could_be_seen() -> None:
     given[original[0]] = 1.0  # there already without the attempt
     given[placebo[1]] = 1.0  # and with a neutral sentence
     given[row[5]] = np.nan  # the verdict was lost
-    tried = design(n, pairs=[], attempts=found, original=np.tile(original, 3))
+    tried = design(n, pairs={}, attempts=found, original=np.tile(original, 3))
     injections: list[Injections] = outcome(tried, given[:, None, None])[1]
     every = next(one for one in injections if one.slice == "all")
     assert (every.attempts, every.n, every.reached, every.attempts_reached, every.lost) == (3, n - 2, 2, 2, 1)
@@ -203,7 +216,7 @@ def test_a_judge_that_is_harsher_in_english_than_the_authors() -> None:
     assert [found.mean.low, found.mean.high] == pytest.approx([low, high])
     assert found.mean.value == pytest.approx(0.2, abs=0.04)
     assert found.p is not None and (found.clusters, found.p < 0.001) == (48, True)
-    both = design(48, pairs=[], people=known[:, None, None], language=np.where(chinese, "zh", "en"))
+    both = design(48, pairs={}, stated=known[:, None], language=np.where(chinese, "zh", "en"))
     (beside,) = effects(both, given[:, None, None])
     assert (beside.probe, beside.n, beside.missing, beside.verdict) == ("language", 48, 0, BIASED)
     (fair,) = effects(both, known[:, None, None])
@@ -234,8 +247,7 @@ def test_halo_is_a_test_beside_the_others() -> None:
     common = rng.normal(size=(G, 1))
     given = np.concatenate([np.repeat(common, 2, axis=1), rng.normal(size=(G, 2))])[:, :, None]
     rows = np.arange(2 * G).reshape(2, G)
-    nobody = np.full((G, 2, 0), np.nan)
-    beside = design(pairs=[], halo=(rows[0], rows[1]), criteria=["warmth", "safety"], people=nobody, others=nobody)
+    beside = design(pairs={}, halo=(rows[0], rows[1]), criteria=["warmth", "safety"], stated=np.full((G, 2), np.nan))
     (effect,) = effects(beside, given)
     assert (effect.measure, effect.probe, effect.verdict) == (HALO, "joint or split", BIASED)
 
@@ -248,15 +260,13 @@ def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: 
     judges_stress(Planted(benchmark), benchmark=benchmark.name, out=tmp_path / "r", judge_runs=1)
     with Store(tmp_path / "r") as store:
         found, given = reading.read(store, benchmark, "acme/judge-7")
-    assert given[:, :, 0] == pytest.approx(stated(found)), (
-        "without noise it gives what the authors gave"
-    )
-    unbiased = alarms(found, seeds=seeds, noise=0.2)
+    assert given[:, :, 0] == pytest.approx(stated(found)), "without noise it gives what the authors gave"
+    unbiased = alarms(found, benchmark, seeds=seeds, noise=0.2)
     assert unbiased.rate.value is not None and unbiased.rate.value <= 0.05 + 2 * (0.05 * 0.95 / seeds) ** 0.5
-    longer = next(pairs for pairs in found.pairs if pairs.version == "said twice")
+    longer = found.pairs["verbosity", "said twice", ""]
     shift = np.zeros(len(given))
-    shift[longer.left] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
-    planted = alarms(found, seeds=seeds // 2, noise=0.2, shift=shift)
+    shift[longer[:, 0]] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
+    planted = alarms(found, benchmark, seeds=seeds // 2, noise=0.2, shift=shift)
     assert planted.shares["verbosity: said twice"] >= 0.8
     assert planted.shares.get("verbosity: said twice", 0) - sum(planted.shares.values()) >= -0.2
-    assert np.array_equal(drawn(found, 0.2, 2, 5), drawn(found, 0.2, 2, 5))
+    assert np.array_equal(drawn(found, benchmark, 0.2, 2, 5), drawn(found, benchmark, 0.2, 2, 5))

@@ -81,7 +81,9 @@ def test_a_placebo_is_as_long_as_what_it_stands_beside() -> None:
 
 def test_a_judge_is_not_named_as_its_own_stranger() -> None:
     item = OriginalReply.of(benchmarks.find_one("mentalbench").anchors()[0])
-    own, other = (f.write(item, "openai/gpt-5-nano", frozenset({"en"})) for f in probes.FORMS if f.probe == "named model")
+    own, other = (
+        f.write(item, "openai/gpt-5-nano", frozenset({"en"})) for f in probes.FORMS if f.probe == "named model"
+    )
     assert "gpt-5-nano" in own.reply
     assert "claude" in other.reply
 
@@ -128,8 +130,8 @@ def test_in_a_chain_the_levels_keep_their_order(warmth: Benchmark) -> None:
 def test_an_unknown_probe_is_named() -> None:
     with pytest.raises(UsageError, match=r"no probe 'colour'; they are verbosity, format"):
         probes.named(["verbosity", "colour"])
-    assert probes.named(["injection", "self_preference", "joint-or-split"]) == (
+    assert probes.named(["injection", "named_model", "joint-or-split"]) == (
         "joint or split",
-        "self-preference",
+        "named model",
         "injection",
     )

@@ -19,20 +19,18 @@ from scipy import special
 
 from mindgauge.analysis import pairing
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
-from mindgauge.analysis.reliability.favour import favour
 from mindgauge.analysis.stress import probes
 from mindgauge.analysis.stress.probes import APART, TOGETHER
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import count
 from mindgauge.stats import comparison, jackknife, moments
-from mindgauge.stats.favour import FavourRatings
 from mindgauge.stats.interval import AGREED, SAME, TIE, Interval
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.stats.ratio import ratio
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -168,16 +166,6 @@ class Stress(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 # -- what is compared -------------------------------------------------------------------------------------------------
 
 
-class VersionPairs(NamedTuple):
-    """Versions that are compared, by their rows: `left` and `right` have shape (m,)."""
-
-    probe: str
-    version: str
-    against: str
-    left: Codes
-    right: Codes
-
-
 class Attempts(NamedTuple):
     """Every attempt of the battery on a reply: the rows with it, without it and with the placebo, the criterion, and what it wants."""
 
@@ -193,26 +181,25 @@ class StressDesign(NamedTuple):
     """All comparisons of a stress test.
 
     N versions of R replies are judged on C criteria, K times each: the verdicts are an array of shape (N, C, K), of which
-    the first R rows are the originals. `original` (N,) is the row of each version's original; `conversation`, `language`,
-    `models` and `own` (by the judge's family) are of the originals, shape (R,). `people` (R, C, P) are each person's levels,
-    `others` (R, C, J) those of the J `judges` of other families, in shares of the scale, NaN where one has none, or rates
-    its own family. `halo` are the rows of the originals, asked all at once and one at a time.
+    the first R rows are the originals. `original` (N,) is the row of each version's original; `conversation`, `language`
+    and `stated`, the level that authors or people gave (R, C), in shares of the scale and NaN where they gave none, are of
+    the originals. `pairs` are the rows of the versions that are compared, (m, 2), by probe, version and what it is compared
+    with; `halo` those of the originals, asked all at once and one at a time.
     """
 
     criteria: list[str]
-    levels: Codes
     original: Codes
     conversation: Codes
-    conversations: int
     language: NDArray[np.str_]
-    models: list[str]
-    own: Mask
-    people: Floats
-    others: Floats
-    judges: list[str]
-    pairs: list[VersionPairs]
+    stated: Floats
+    pairs: dict[tuple[str, str, str], Codes]
     attempts: Attempts | None = None
     halo: tuple[Codes, Codes] | None = None
+
+    @property
+    def conversations(self) -> int:
+        """How many there are: G."""
+        return 1 + int(self.conversation.max(initial=-1))
 
 
 # -- tests ------------------------------------------------------------------------------------------------------------
@@ -308,7 +295,7 @@ def _gaps(design: StressDesign, values: Floats) -> Iterator[tuple[Effect, Floats
     """Return every comparison of versions, with the differences of conversations (G,): values on each criterion, lost verdicts over all."""
     levels = _levels(values)
     ok, idle, mean = np.isfinite(levels), (values == INAPPLICABLE).all(axis=2), _mean(levels)
-    for probe, version, against, left, right in design.pairs:
+    for (probe, version, against), (left, right) in ((names, pairs.T) for names, pairs in design.pairs.items()):
         conversation = design.conversation[design.original[left]]
         for column, criterion in enumerate(design.criteria):
             counted = ~(idle[left, column] & idle[right, column])
@@ -411,7 +398,7 @@ def _reached(design: StressDesign, values: Floats) -> Iterator[tuple[Injections,
 
 
 def _unpaired(design: StressDesign, values: Floats, flips: int, seed: int) -> Iterator[tuple[Effect, MeanTest]]:
-    """Yield halo, severity between languages, and self-preference."""
+    """Yield halo, and severity between languages."""
     levels = _levels(values)
     if design.halo is not None and len(design.criteria) > 1:
         together, separate = (levels[rows].mean(axis=2) for rows in design.halo)
@@ -419,8 +406,7 @@ def _unpaired(design: StressDesign, values: Floats, flips: int, seed: int) -> It
         n = together.size - missing
         yield Effect(probe=probes.MODE, version=TOGETHER, against=APART, criterion="", measure=HALO, n=n, missing=missing), test  # fmt: skip
     mean = _mean(levels[: len(design.conversation)])
-    for column, criterion in enumerate(design.criteria):
-        stated = _mean(design.people[:, column])
+    for column, (criterion, stated) in enumerate(zip(design.criteria, design.stated.T, strict=True)):
         rated = np.isfinite(stated) & np.isin(design.language, ("en", "zh"))
         chinese = design.language[rated] == "zh"
         if chinese.any() and not chinese.all():
@@ -428,30 +414,6 @@ def _unpaired(design: StressDesign, values: Floats, flips: int, seed: int) -> It
             test = severity(given, stated[rated], chinese, design.conversation[rated], flips, seed)
             missing = int(np.isnan(given).sum())
             yield Effect(probe=probes.LANGUAGE, version=CHINESE, against=ENGLISH, criterion=criterion, n=len(given), missing=missing), test  # fmt: skip
-    for column, criterion in enumerate(design.criteria):
-        rated = np.isfinite(design.people[:, column]).any(axis=1)
-        own = design.own[rated]
-        if own.any() and not own.all():
-            others = design.others[rated, column]
-            useful = np.isfinite(others).any(axis=0)
-            given = mean[rated, column]
-            ratings = FavourRatings(
-                given, design.people[rated, column], others[:, useful], own, design.conversation[rated]
-            )
-            kin = sorted({design.models[row] for row in np.flatnonzero(rated & design.own)})
-            preference = favour(
-                ratings, kin, [name for name, use in zip(design.judges, useful, strict=True) if use], 1.0
-            )
-            value, low, high, _ = msgspec.structs.astuple(preference.favour)
-            test = MeanTest(Interval(value, low, high, preference.reason), preference.p, preference.conversations)
-            missing = int(np.isnan(given).sum())
-            yield Effect(probe=probes.SELF, version="own family", against="others", criterion=criterion, n=len(given), missing=missing), test  # fmt: skip
-
-
-def _portions(draws: int, size: int) -> Iterator[int]:
-    """Divide draws of so many numbers each into portions that fit into memory, some 30 MB."""
-    limit = max(1, CHUNK // max(size, 1))
-    yield from (min(limit, draws - start) for start in range(0, draws, limit))
 
 
 def halo(
@@ -480,24 +442,16 @@ def halo(
     present = np.flatnonzero(first[:, :, 0].sum(axis=1) > 0)
     left_out = _excess(first.sum(axis=0) - first[present], second.sum(axis=0) - second[present])
     mean = jackknife.student(float(estimate), left_out, np.ones(len(present), dtype=np.intp))
-    p = _exchanged(first, second, abs(float(estimate)), flips, seed) if np.isfinite(estimate) else None
-    return MeanTest(mean, p, len(present), float(p == 1)), int(holes.sum())
+    flat = (first - second).reshape(conversations, -1)
 
-
-def _exchanged(together: Floats, separate: Floats, observed: float, flips: int, seed: int) -> float:
-    """Return how often the excess is as large when conversations' two sets of verdicts are exchanged by chance."""
-    conversations, *shape = together.shape
-    first, second = together.reshape(conversations, -1), separate.reshape(conversations, -1)
-    chance, hits = np.random.default_rng([seed, 2]), 0
-    for rows in _portions(flips, max(conversations, first.shape[1])):
+    def exchanged(chance: np.random.Generator, rows: int) -> Floats:
         swapped = chance.integers(0, 2, size=(rows, conversations)).astype(np.float64)
-        exchanged = swapped @ (first - second)
-        drawn = _excess(
-            (second.sum(axis=0) + exchanged).reshape(rows, *shape),
-            (first.sum(axis=0) - exchanged).reshape(rows, *shape),
-        )
-        hits += int((np.abs(drawn) >= observed - 1e-9).sum())
-    return (1 + hits) / (flips + 1)
+        moved = (swapped @ flat).reshape(rows, *first.shape[1:])
+        return _excess(second.sum(axis=0) + moved, first.sum(axis=0) - moved)
+
+    size = max(conversations, flat.shape[1])
+    p = _share_as_far(exchanged, float(estimate), flips, size, [seed, 2]) if np.isfinite(estimate) else None
+    return MeanTest(mean, p, len(present), float(p == 1)), int(holes.sum())
 
 
 def _sums(way: Floats, conversation: Codes, conversations: int) -> Floats:
@@ -543,7 +497,13 @@ def severity(given: Floats, stated: Floats, chinese: Mask, conversation: Codes, 
         return MeanTest(Interval(None, undefined="fewer than 2 conversations in a language"), None, clusters)
     value = float(first.mean() - second.mean())
     parts = np.array([side.var(ddof=1) / len(side) for side in (first, second)])
-    p = _permuted(np.concatenate([first, second]), len(first), abs(value), flips, seed)
+    means = np.concatenate([first, second])
+
+    def permuted(chance: np.random.Generator, rows: int) -> Floats:
+        order = chance.permuted(np.tile(means, (rows, 1)), axis=1)
+        return np.asarray(order[:, : len(first)].mean(axis=1) - order[:, len(first) :].mean(axis=1))
+
+    p = _share_as_far(permuted, value, flips, len(means), [seed, 3])
     interval = Interval(value, undefined=SAME)
     if parts.sum() > TIE:
         freedom = parts.sum() ** 2 / (parts**2 / [len(first) - 1, len(second) - 1]).sum()
@@ -552,11 +512,20 @@ def severity(given: Floats, stated: Floats, chinese: Mask, conversation: Codes, 
     return MeanTest(interval, p, clusters, float(p == 1))
 
 
-def _permuted(values: Floats, chinese: int, observed: float, flips: int, seed: int) -> float:
-    """Return how often two groups of these sizes differ as much when the conversations are dealt out anew."""
-    chance, hits = np.random.default_rng([seed, 3]), 0
-    for rows in _portions(flips, len(values)):
-        order = chance.permuted(np.tile(values, (rows, 1)), axis=1)
-        drawn = np.abs(order[:, :chinese].mean(axis=1) - order[:, chinese:].mean(axis=1))
-        hits += int((drawn >= observed - 1e-12).sum())
+def _share_as_far(
+    draw: Callable[[np.random.Generator, int], Floats], observed: float, flips: int, size: int, seed: list[int]
+) -> float:
+    """Return how often what is drawn by chance is at least as far from 0 as what was observed: (1 + hits) / (1 + flips).
+
+    Args:
+        draw: returns so many values.
+        observed: the value.
+        flips: how many values are drawn, in portions that fit into memory, some 30 MB.
+        size: numbers that one of them takes.
+        seed: of the generator.
+    """
+    chance, hits, portion = np.random.default_rng(seed), 0, max(1, CHUNK // max(size, 1))
+    for start in range(0, flips, portion):
+        values = draw(chance, min(portion, flips - start))
+        hits += int((np.abs(values) >= abs(observed) - 1e-9).sum())
     return (1 + hits) / (flips + 1)

@@ -32,9 +32,7 @@ MARK = "stress"
 STRESS = "(stress: "
 ORIGINAL = ""
 """The reply as it was written, asked about as usual."""
-ORDER, MODE, LANGUAGE, SELF, REPEAT, INJECTION = (
-    "order", "joint or split", "language", "self-preference", "repeat", "injection",
-)  # fmt: skip
+ORDER, MODE, LANGUAGE, REPEAT, INJECTION = "order", "joint or split", "language", "repeat", "injection"
 REVERSED, ROTATED, BEST_FIRST = "criteria reversed", "criteria rotated", "best level first"
 TOGETHER, APART = "all at once", "one at a time"
 _LEAD = 3
@@ -200,8 +198,8 @@ _DATA = msgspec.toml.decode((Path(__file__).parent / "probes.toml").read_bytes()
 FORMS, NEUTRAL = _DATA.forms, _DATA.neutral
 CONTRASTS = tuple(form for form in FORMS if not form.placebo)
 """Every comparison of versions, in the order in which they are shown."""
-NAMES = (*dict.fromkeys(form.probe for form in FORMS), SELF, REPEAT, INJECTION)
-"""The probes, in that order. Self-preference and repeats need no versions, only the originals' own ratings."""
+NAMES = (*dict.fromkeys(form.probe for form in FORMS), REPEAT, INJECTION)
+"""The probes, in that order. Repeats need no versions, only the originals' own ratings."""
 
 
 def named(names: Sequence[str]) -> tuple[str, ...]:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mindgauge.analysis.stress import probes
-from mindgauge.analysis.stress.effects import INAPPLICABLE, Attempts, Stress, StressDesign, VersionPairs, outcome
+from mindgauge.analysis.stress.effects import INAPPLICABLE, Attempts, Stress, StressDesign, outcome
 from mindgauge.analysis.stress.probes import APART, MARK, ORIGINAL, TOGETHER, store_names, suffix
-from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.stress.effects import Floats
+    from mindgauge.analysis.stress.effects import Codes, Floats
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply
     from mindgauge.records.rubric import Criterion
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 
     Rows = dict[tuple[str, str, str], int]
     """The row of each version: by its original's id, the probe (empty for an instrument's) and the version's name."""
-    Cells = dict[tuple[int, int], dict[str, list[float]]]
-    """What raters gave, by the row of the original and the column of the criterion."""
 
-NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people, and by judges of other families (--replies RUN)"
 COUNTERPART = "counterpart in the other language"
 
 
@@ -58,13 +54,11 @@ def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> 
 
 def _untried(design: StressDesign, tried: set[str]) -> Iterator[str]:
     """Name the probes that nothing was tried of, and the languages in which no attempt was."""
-    without = {probes.SELF, probes.REPEAT} | ({probes.INJECTION} if design.attempts else set())
+    without = {probes.REPEAT} | ({probes.INJECTION} if design.attempts else set())
     yield from (f"{probe}: not tried" for probe in probes.NAMES if probe not in tried | without)
     missing = {*design.language.tolist()} - {*design.attempts.facts["language"].tolist()} if design.attempts else set()
     if missing:
         yield f"{probes.INJECTION}: not tried on replies in {', '.join(sorted(missing))}"
-    if probes.SELF not in tried:
-        yield NO_KIN
 
 
 def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, Floats]:
@@ -89,24 +83,17 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, 
     subjects = {(ident, version): row for (ident, probe, version), row in rows.items() if not probe}
     subjects |= {(reply.id, ORIGINAL): row for row, reply in enumerate(versions, len(keys) - len(versions))}
     raters = {judge + suffix(version): version for version in turned} | {judge: ORIGINAL}
-    values, people, others = _ratings(store, (kept, changed), criteria, subjects, raters)
-    models = [reply.model for reply in originals]
-    judges = sorted({rater for cell in others.values() for rater in cell if not same_family(judge, rater)})
-    levels = _levels(others, (len(models), len(criteria)), judges)
-    for place, name in enumerate(judges):
-        levels[[same_family(name, model) for model in models], :, place] = np.nan
+    values, stated = _ratings(store, (kept, changed), criteria, subjects, raters)
     clusters = [samples[reply.sample].cluster for reply in originals]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     usual, mode = np.arange(len(originals)), next((version for version in turned if version in {APART, TOGETHER}), None)
     other = usual if mode is None else np.array([rows[reply.id, "", mode] for reply in originals])
     design = StressDesign(
-        criteria=[c.name for c in criteria], levels=np.array([len(c.values) for c in criteria]),
+        criteria=[c.name for c in criteria],
         original=np.array([rows[ident, "", ORIGINAL] for ident, _, _ in keys], dtype=np.intp),
-        conversation=np.array([numbers[cluster] for cluster in clusters], dtype=np.intp), conversations=len(numbers),
+        conversation=np.array([numbers[cluster] for cluster in clusters], dtype=np.intp),
         language=np.array([samples[reply.sample].tags.get("language", "en") for reply in originals], dtype=np.str_),
-        models=models, own=np.array([same_family(judge, model) for model in models], dtype=np.bool_),
-        people=_levels(people, (len(models), len(criteria))), others=levels, judges=judges,
-        pairs=[*_pairs(rows, originals, turned), *_counterparts(rows, originals)], attempts=_attempts(rows, marks, criteria),
+        stated=stated[: len(originals)], pairs=_pairs(rows, originals, turned), attempts=_attempts(rows, marks, criteria),
         halo=None if mode is None else (usual, other) if mode == APART else (other, usual),
     )  # fmt: skip
     return design, values
@@ -114,8 +101,8 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, 
 
 def _ratings(
     store: Store, names: Sequence[str], criteria: Sequence[Criterion], subjects: Mapping[tuple[str, str], int], raters: Mapping[str, str]
-) -> tuple[Floats, Cells, Cells]:  # fmt: skip
-    """Return the judge's verdicts (N, C, K), and what people and what other judges gave each original, in shares of the scale.
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the judge's verdicts (N, C, K), and the mean of the levels that authors or people gave (N, C), in shares of the scale.
 
     Args:
         store: of the run.
@@ -127,8 +114,7 @@ def _ratings(
     shares = {c.name: _shares(c) for c in criteria}
     columns = {criterion.name: column for column, criterion in enumerate(criteria)}
     verdicts: dict[tuple[int, int, int], float] = {}
-    people: Cells = {}
-    others: Cells = {}
+    people: dict[tuple[int, int], dict[str, list[float]]] = {}
     query = "SELECT subject, criterion, rater, rater_kind, run, status, value FROM ratings WHERE benchmark = ?"
     for subject, criterion, rater, kind, run, status, value in (
         row for n in names for row in store.select(query, (n,))
@@ -139,15 +125,17 @@ def _ratings(
         if kind == RaterKind.MODEL and rater in raters:
             share = INAPPLICABLE if status == Status.NOT_APPLICABLE else share
             verdicts[subjects[subject, raters[rater]], columns[criterion], run] = share
-        elif np.isfinite(share):
-            cells = people if kind in {RaterKind.GOLD, RaterKind.PERSON} else others
-            cell = cells.setdefault((subjects[subject, ORIGINAL], columns[criterion]), {})
-            cell.setdefault(rater, []).append(share)
-    runs = 1 + max((run for _, _, run in verdicts), default=0)
-    values = np.full((1 + max(subjects.values()), len(criteria), runs), np.nan)
+        elif kind in {RaterKind.GOLD, RaterKind.PERSON} and np.isfinite(share):
+            by_rater = people.setdefault((subjects[subject, ORIGINAL], columns[criterion]), {})
+            by_rater.setdefault(rater, []).append(share)
+    shape = (1 + max(subjects.values()), len(criteria))
+    values = np.full((*shape, 1 + max((run for _, _, run in verdicts), default=0)), np.nan)
+    stated = np.full(shape, np.nan)
     for place, share in verdicts.items():
         values[place] = share
-    return values, people, others
+    for cell, by_rater in people.items():
+        stated[cell] = np.mean([np.mean(levels) for levels in by_rater.values()])
+    return values, stated
 
 
 def _shares(criterion: Criterion) -> dict[str, float]:
@@ -155,38 +143,24 @@ def _shares(criterion: Criterion) -> dict[str, float]:
     return {str(value): place / (len(criterion.values) - 1) for place, value in enumerate(criterion.values)}
 
 
-def _levels(cells: Cells, shape: tuple[int, int], raters: Sequence[str] | None = None) -> Floats:
-    """Return the mean level of each rater, shape (R, C, P): in the columns of `raters`, or else each cell's own in its order."""
-    columns = max(map(len, cells.values()), default=0) if raters is None else len(raters)
-    levels = np.full((*shape, columns), np.nan)
-    for cell, by_rater in cells.items():
-        for place, (rater, shares) in enumerate(by_rater.items()):
-            if raters is None or rater in raters:
-                levels[(*cell, place if raters is None else raters.index(rater))] = np.mean(shares)
-    return levels
-
-
-def _pairs(rows: Rows, originals: Sequence[Reply], turned: Sequence[str]) -> Iterator[VersionPairs]:
-    """Pair each version with what it is compared with, as far as the run has both."""
+def _pairs(rows: Rows, originals: Sequence[Reply], turned: Sequence[str]) -> dict[tuple[str, str, str], Codes]:
+    """Pair each version with what it is compared with, as far as the run has both, and replies that say the same in two languages."""
 
     def find(reply: str, probe: str, version: str) -> int | None:
         return rows.get((reply, "" if version in {ORIGINAL, *turned} else probe, version))
 
-    for form in probes.CONTRASTS:
-        sides = [[find(r.id, form.probe, version) for version in (form.version, form.against)] for r in originals]
-        pairs = np.array([pair for pair in sides if None not in pair], dtype=np.intp)
-        if len(pairs):
-            yield VersionPairs(form.probe, form.version, form.against, pairs[:, 0], pairs[:, 1])
-
-
-def _counterparts(rows: Rows, originals: Sequence[Reply]) -> Iterator[VersionPairs]:
-    """Pair replies that were written to say the same in two languages."""
-    pairs = np.array(
-        [(rows[reply.id, "", ORIGINAL], rows[reply.provenance[MARK]["counterpart"], "", ORIGINAL])
-         for reply in originals if "counterpart" in reply.provenance[MARK]], dtype=np.intp,
-    )  # fmt: skip
-    if len(pairs):
-        yield VersionPairs(probes.LANGUAGE, COUNTERPART, "English", pairs[:, 0], pairs[:, 1])
+    sides = {
+        (form.probe, form.version, form.against): [
+            [find(reply.id, form.probe, version) for version in (form.version, form.against)] for reply in originals
+        ]
+        for form in probes.CONTRASTS
+    }
+    sides[probes.LANGUAGE, COUNTERPART, "English"] = [
+        [find(ident, "", ORIGINAL) for ident in (reply.id, reply.provenance[MARK]["counterpart"])]
+        for reply in originals if "counterpart" in reply.provenance[MARK]
+    ]  # fmt: skip
+    pairs = {names: [pair for pair in found if None not in pair] for names, found in sides.items()}
+    return {names: np.array(found, dtype=np.intp) for names, found in pairs.items() if found}
 
 
 def _attempts(rows: Rows, marks: Sequence[Mapping[str, Any]], criteria: Sequence[Criterion]) -> Attempts | None:

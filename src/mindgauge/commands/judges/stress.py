@@ -12,7 +12,6 @@ from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.probes import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
-from mindgauge.models.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
@@ -110,32 +109,26 @@ def stress(
     judges = plan.open_judges(plan.as_models(judge), [task], config)
     if not judges.models:
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
-    models = judges.models
+    model, *_ = judges.models
     names = trials.named(listed(probes))
-    items, ratings = _items(task, replies, columns or {}, limit, models[0].name)
-    steps = _steps(task, models[0], items, names, each, config)
+    items, ratings = _items(task, replies, columns or {}, limit)
+    steps = _steps(task, model, items, names, each, config)
     record = run_folder.plan_record(
         [task], [[item.sample for item in items]], config,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = (
-        Path(out)
-        if out is not None
-        else run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]}, [task])
-    )
+    path = Path(out or run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]}, [task]))
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
         _refuse(path, record)
         plan.admit(store, steps, config)
-        _begin(path, record, models[0].name, config.command)
+        _begin(path, record, model.name, config.command)
         if task.standalone:
             run_folder.keep_rubric(path, task)
         for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
             about = [*subjects()]
-            run_folder.put_known(
-                store, name, (each.sample for each in about), (each.reply for each in about if each.reply)
-            )
+            run_folder.put_known(store, name, (s.sample for s in about), (s.reply for s in about if s.reply))
         run_folder.put_known(store, steps[0].benchmark.name, ratings=ratings)
         plan.perform(store, steps, config)
         result = reading.stress(store, task, steps[0].judge.rater)
@@ -167,14 +160,14 @@ def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None
 
 
 def _items(
-    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None, judge: str
+    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None
 ) -> tuple[list[OriginalReply], list[Rating]]:
-    """Return the replies to be rated, and what their authors, people or judges of other families gave them."""
+    """Return the replies to be rated, and what their authors or people gave them."""
+    ratings: list[Rating] = []
     if source is None:
         taken = _anchors(benchmark, limit)
-        return [OriginalReply.of(anchor) for anchor in taken], [
-            rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
-        ]
+        ratings = [rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]]
+        return [OriginalReply.of(anchor) for anchor in taken], ratings
     if isinstance(source, str | Path) and tables.is_run(source):
         run_folder.need_text(Path(source))
         with Store(Path(source)) as store:
@@ -184,35 +177,27 @@ def _items(
             find = partial(store.sample, benchmark.name)
             presented = (benchmark.shown(find(reply.sample), reply, find) for reply in run_replies)
             items = [OriginalReply(*pair) for pair in presented if pair is not None]
-            ratings = [r for r in store.ratings(benchmark.name) if _is_beside(r, judge)]
+            ratings = [r for r in store.ratings(benchmark.name) if r.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}]
     else:
         samples, replies = read_replies(source, benchmark, columns, None)
         by_id = {sample.id: sample for sample in samples}
         items = [OriginalReply(by_id[reply.sample], reply) for reply in replies if reply.status is Status.OK]
-        ratings = []
     if not items:
-        raise DataError(
-            f"{source if isinstance(source, str | Path) else 'table'}: none of the replies has a text to rate"
-        )
-    # Whole conversations, so that a judge's kin and others are seen on the same ones.
+        name = source if isinstance(source, str | Path) else "table"
+        raise DataError(f"{name}: none of the replies has a text to rate")
+    # Whole conversations, which are what the tests count.
     items = sorted(items, key=lambda item: item.sample.cluster)[:limit]
     subjects = {item.reply.id for item in items}
     return items, [rating for rating in ratings if rating.subject in subjects]
 
 
-def _is_beside(rating: Rating, judge: str) -> bool:
-    """Whether a rating is of use beside the judge's: people's, and those of judges of other families."""
-    other = rating.rater_kind is RaterKind.MODEL and not same_family(judge, rating.rater)
-    return other or rating.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}
-
-
 def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:
     """Return the anchors; as many of every language where there is a limit, each spread over levels and protocols."""
+    if limit is None:
+        return benchmark.anchors()
     spoken: dict[str, list[Anchor]] = {}
     for anchor in benchmark.anchors():
         spoken.setdefault(OriginalReply.of(anchor).language, []).append(anchor)
-    if limit is None:
-        return benchmark.anchors()
     shares = [(limit + place) // len(spoken) for place in reversed(range(len(spoken)))]
     taken = zip(spoken.values(), shares, strict=True)
     return [anchor for all_, share in taken for anchor in anchors.spread(all_, share, benchmark.protocol)]
