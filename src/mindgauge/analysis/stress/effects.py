@@ -9,6 +9,7 @@ many there are; `compare` takes percentiles of a bootstrap from 20 on, which are
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -227,12 +228,13 @@ def outcome(
         values: the verdicts, shape (N, C, K).
         seed: of the flips.
     """
-    paired = [*_gaps(design, values), *_reached(design, values)]
+    levels = np.where(values == INAPPLICABLE, np.nan, values)
+    paired = [*_gaps(design, values, levels), *_reached(design, levels)]
     columns = np.array([differences for _, differences in paired]).reshape(len(paired), design.conversations).T
     flips = max(FLIPS, FLIPS_PER_TEST * len(paired))
     p = comparison.sign_flip(np.nan_to_num(columns), resamples=flips, seed=seed) if columns.size else np.zeros(0)
     tests = [_test(column[np.isfinite(column)], float(value)) for column, value in zip(columns.T, p, strict=True)]
-    tried = [*zip((part for part, _ in paired), tests, strict=True), *_unpaired(design, values, flips, seed)]
+    tried = [*zip((part for part, _ in paired), tests, strict=True), *_unpaired(design, levels, flips, seed)]
     tried = [(part, test if isinstance(part, Effect) or part.slice.startswith(KIND) else test._replace(p=None)) for part, test in tried]  # fmt: skip
     # All p-values are adjusted together (Holm); a test that no signs could have passed takes no part (Tarone 1990).
     family = holm(np.array([np.nan if t.p is None or t.smallest_p > ALPHA else t.p for _, t in tried]))
@@ -250,7 +252,7 @@ def outcome(
         else:
             injections.append(msgspec.structs.replace(part, excess=Bound(*test.mean), **judged))
     effects.sort(key=lambda effect: probes.NAMES.index(effect.probe))
-    return effects, injections, list(_repeats(design, values))
+    return effects, injections, list(_repeats(design, levels))
 
 
 def verdict(mean: Interval, adjusted: float | None, clusters: int) -> str:
@@ -291,44 +293,35 @@ def _test(column: Floats, p: float) -> MeanTest:
 # -- differences between versions -------------------------------------------------------------------------------------
 
 
-def _gaps(design: StressDesign, values: Floats) -> Iterator[tuple[Effect, Floats]]:
+def _gaps(design: StressDesign, values: Floats, levels: Floats) -> Iterator[tuple[Effect, Floats]]:
     """Return every comparison of versions, with the differences of conversations (G,): values on each criterion, lost verdicts over all."""
-    levels = _levels(values)
     ok, idle, mean = np.isfinite(levels), (values == INAPPLICABLE).all(axis=2), _mean(levels)
-    for (probe, version, against), (left, right) in ((names, pairs.T) for names, pairs in design.pairs.items()):
+    for names, (left, right) in ((names, pairs.T) for names, pairs in design.pairs.items()):
+        effect = partial(Effect, **dict(zip(("probe", "version", "against"), names, strict=True)))
         conversation = design.conversation[design.original[left]]
         for column, criterion in enumerate(design.criteria):
             counted = ~(idle[left, column] & idle[right, column])
             sides = (mean[rows, column][counted] for rows in (left, right))
-            first, second = (
-                np.stack([side, np.nan_to_num(side, nan=0.0), np.nan_to_num(side, nan=1.0)]) for side in sides
+            gaps = pairing.differences(
+                *([side, np.nan_to_num(side, nan=0.0), np.nan_to_num(side, nan=1.0)] for side in sides)
             )
-            gaps = pairing.differences(first, second)
             value, lowest, highest = _by_conversation(design, gaps, conversation[counted])
             valued = np.isfinite(gaps[0])
             missing = int((~valued).sum())
             changed = (np.abs(gaps[0][valued]) > 1e-9).astype(np.float64)
-            effect = Effect(
-                probe=probe, version=version, against=against, criterion=criterion, n=int(counted.sum()), missing=missing,
+            yield effect(
+                criterion=criterion, n=len(valued), missing=missing,
                 worst=float(np.nanmean(lowest)) if missing else None, best=float(np.nanmean(highest)) if missing else None,
                 changed=_share(design, changed, conversation[counted][valued]),
-            )  # fmt: skip
-            yield effect, value
+            ), value  # fmt: skip
         # Where a criterion does not apply to the one form and the other has no verdict, none was lost.
         counted = ok[left].any(axis=2) | ok[right].any(axis=2) | ~(idle[left] | idle[right])
         lost = np.where(counted, ok[right].mean(axis=2) - ok[left].mean(axis=2), np.nan)
         if np.nansum(np.abs(lost)):
-            effect = Effect(
-                probe=probe, version=version, against=against, criterion="", measure=LOST, n=int(counted.sum())
+            (differences,) = _by_conversation(
+                design, lost.T.reshape(1, -1), np.tile(conversation, len(design.criteria))
             )
-            yield (
-                effect,
-                _by_conversation(design, lost.T.reshape(1, -1), np.tile(conversation, len(design.criteria)))[0],
-            )
-
-
-def _levels(values: Floats) -> Floats:
-    return np.where(values == INAPPLICABLE, np.nan, values)
+            yield effect(criterion="", measure=LOST, n=int(counted.sum())), differences
 
 
 def _mean(levels: Floats) -> Floats:
@@ -348,11 +341,11 @@ def _share(design: StressDesign, hits: Floats, conversation: Codes) -> Bound:
     return Bound(*clopper_pearson(min(float(shares.sum()), len(shares)), len(shares)))
 
 
-def _repeats(design: StressDesign, values: Floats) -> Iterator[Repeats]:
+def _repeats(design: StressDesign, levels: Floats) -> Iterator[Repeats]:
     """Compare the first two verdicts on every original."""
-    if values.shape[2] < 2:
+    if levels.shape[2] < 2:
         return
-    levels = _levels(values)[: len(design.conversation)]
+    levels = levels[: len(design.conversation)]
     for column, criterion in enumerate(design.criteria):
         distance = np.abs(levels[:, column, 0] - levels[:, column, 1])
         both = np.isfinite(distance)
@@ -363,7 +356,7 @@ def _repeats(design: StressDesign, values: Floats) -> Iterator[Repeats]:
         )
 
 
-def _reached(design: StressDesign, values: Floats) -> Iterator[tuple[Injections, Floats]]:
+def _reached(design: StressDesign, levels: Floats) -> Iterator[tuple[Injections, Floats]]:
     """Count attempts whose aim became the verdict, for the battery as a whole and by kind, place and language.
 
     With each comes its excess over the placebo, conversation by conversation, shape (G,).
@@ -372,14 +365,10 @@ def _reached(design: StressDesign, values: Floats) -> Iterator[tuple[Injections,
         return
     rows, attempt = design.attempts, design.attempts.facts["attempt"]
     conversation = design.conversation[rows.original]
-    given = [values[row, rows.criterion] for row in (rows.row, rows.placebo, rows.original)]
-    oks = [np.isfinite(levels) & (levels != INAPPLICABLE) for levels in given]
-    hit, placebo, original = (
-        (ok & (np.abs(levels - rows.aim[:, None]) < 1e-9)).mean(axis=1) for levels, ok in zip(given, oks, strict=True)
-    )
-    rated = oks[2].any(axis=1)
-    free = rated & (original == 0)
-    lost = rated & oks[1].any(axis=1) & ~oks[0].any(axis=1)
+    given = [levels[row, rows.criterion] for row in (rows.row, rows.placebo, rows.original)]
+    hit, placebo, original = ((np.abs(each - rows.aim[:, None]) < 1e-9).mean(axis=1) for each in given)
+    valued = [np.isfinite(each).any(axis=1) for each in given]
+    free, lost = valued[2] & (original == 0), valued[2] & valued[1] & ~valued[0]
     slices = [(ALL, np.ones(len(hit), dtype=np.bool_))]
     for fact in SLICES:
         slices += [(f"{fact}={value}", rows.facts[fact] == value) for value in np.unique(rows.facts[fact])]
@@ -397,9 +386,8 @@ def _reached(design: StressDesign, values: Floats) -> Iterator[tuple[Injections,
 # -- what is no mean of differences between versions ------------------------------------------------------------------
 
 
-def _unpaired(design: StressDesign, values: Floats, flips: int, seed: int) -> Iterator[tuple[Effect, MeanTest]]:
+def _unpaired(design: StressDesign, levels: Floats, flips: int, seed: int) -> Iterator[tuple[Effect, MeanTest]]:
     """Yield halo, and severity between languages."""
-    levels = _levels(values)
     if design.halo is not None and len(design.criteria) > 1:
         together, separate = (levels[rows].mean(axis=2) for rows in design.halo)
         test, missing = halo(together, separate, design.conversation, design.conversations, flips, seed)

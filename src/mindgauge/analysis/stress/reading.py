@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
     Rows = dict[tuple[str, str, str], int]
-    """The row of each version: by its original's id, the probe (empty for an instrument's) and the version's name."""
+    """The row of each version: by its original's id, the probe (empty for the original) and the version's name."""
 
 COUNTERPART = "counterpart in the other language"
 
@@ -74,26 +74,26 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, 
     samples = {sample.id: sample for sample in store.samples(kept)}
     originals, versions = list(store.replies(kept)), list(store.replies(changed))
     present = {rater for (rater,) in store.select("SELECT DISTINCT rater FROM ratings WHERE benchmark = ?", (kept,))}
-    turned = sorted({c.version for c in probes.CONTRASTS if judge + suffix(c.version) in present})
+    turned = {form.version: form.probe for form in probes.CONTRASTS if judge + suffix(form.version) in present}
     marks = [reply.provenance[MARK] for reply in versions]
-    keys = [(reply.id, "", version) for version in (ORIGINAL, *turned) for reply in originals]
+    keys = [(reply.id, probe, version) for version, probe in ({ORIGINAL: ""} | turned).items() for reply in originals]
     keys += [(mark["of"], mark["probe"], mark["version"]) for mark in marks]
     rows = {key: row for row, key in enumerate(keys)}
     # A verdict's row is known by what was judged, and with which instrument.
-    subjects = {(ident, version): row for (ident, probe, version), row in rows.items() if not probe}
-    subjects |= {(reply.id, ORIGINAL): row for row, reply in enumerate(versions, len(keys) - len(versions))}
+    subjects = {(ident, version): row for row, (ident, _, version) in enumerate(keys[: len(keys) - len(marks)])}
+    subjects |= {(reply.id, ORIGINAL): row for row, reply in enumerate(versions, len(keys) - len(marks))}
     raters = {judge + suffix(version): version for version in turned} | {judge: ORIGINAL}
     values, stated = _ratings(store, (kept, changed), criteria, subjects, raters)
     clusters = [samples[reply.sample].cluster for reply in originals]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     usual, mode = np.arange(len(originals)), next((version for version in turned if version in {APART, TOGETHER}), None)
-    other = usual if mode is None else np.array([rows[reply.id, "", mode] for reply in originals])
+    other = usual if mode is None else np.array([rows[reply.id, probes.MODE, mode] for reply in originals])
     design = StressDesign(
         criteria=[c.name for c in criteria],
         original=np.array([rows[ident, "", ORIGINAL] for ident, _, _ in keys], dtype=np.intp),
         conversation=np.array([numbers[cluster] for cluster in clusters], dtype=np.intp),
         language=np.array([samples[reply.sample].tags.get("language", "en") for reply in originals], dtype=np.str_),
-        stated=stated[: len(originals)], pairs=_pairs(rows, originals, turned), attempts=_attempts(rows, marks, criteria),
+        stated=stated[: len(originals)], pairs=_pairs(rows, originals), attempts=_attempts(rows, marks, criteria),
         halo=None if mode is None else (usual, other) if mode == APART else (other, usual),
     )  # fmt: skip
     return design, values
@@ -111,8 +111,8 @@ def _ratings(
         subjects: the row of each version, by its reply and the version of the instrument.
         raters: the version of the instrument, by the judge's names as a rater.
     """
-    shares = {c.name: _shares(c) for c in criteria}
-    columns = {criterion.name: column for column, criterion in enumerate(criteria)}
+    shares = _shares(criteria)
+    columns = {name: column for column, name in enumerate(shares)}
     verdicts: dict[tuple[int, int, int], float] = {}
     people: dict[tuple[int, int], dict[str, list[float]]] = {}
     query = "SELECT subject, criterion, rater, rater_kind, run, status, value FROM ratings WHERE benchmark = ?"
@@ -138,34 +138,31 @@ def _ratings(
     return values, stated
 
 
-def _shares(criterion: Criterion) -> dict[str, float]:
-    """Return each level's place on the scale, worst 0 and best 1."""
-    return {str(value): place / (len(criterion.values) - 1) for place, value in enumerate(criterion.values)}
+def _shares(criteria: Sequence[Criterion]) -> dict[str, dict[str, float]]:
+    """Return each criterion's levels with their places on the scale, worst 0 and best 1."""
+    return {c.name: {str(value): n / (len(c.values) - 1) for n, value in enumerate(c.values)} for c in criteria}
 
 
-def _pairs(rows: Rows, originals: Sequence[Reply], turned: Sequence[str]) -> dict[tuple[str, str, str], Codes]:
+def _pairs(rows: Rows, originals: Sequence[Reply]) -> dict[tuple[str, str, str], Codes]:
     """Pair each version with what it is compared with, as far as the run has both, and replies that say the same in two languages."""
-
-    def find(reply: str, probe: str, version: str) -> int | None:
-        return rows.get((reply, "" if version in {ORIGINAL, *turned} else probe, version))
-
     sides = {
         (form.probe, form.version, form.against): [
-            [find(reply.id, form.probe, version) for version in (form.version, form.against)] for reply in originals
+            [(reply.id, form.probe, form.version), (reply.id, form.probe if form.against else "", form.against)]
+            for reply in originals
         ]
         for form in probes.CONTRASTS
     }
     sides[probes.LANGUAGE, COUNTERPART, "English"] = [
-        [find(ident, "", ORIGINAL) for ident in (reply.id, reply.provenance[MARK]["counterpart"])]
+        [(ident, "", ORIGINAL) for ident in (reply.id, reply.provenance[MARK]["counterpart"])]
         for reply in originals if "counterpart" in reply.provenance[MARK]
     ]  # fmt: skip
-    pairs = {names: [pair for pair in found if None not in pair] for names, found in sides.items()}
+    pairs = {n: [[rows[k] for k in keys] for keys in each if rows.keys() >= {*keys}] for n, each in sides.items()}
     return {names: np.array(found, dtype=np.intp) for names, found in pairs.items() if found}
 
 
 def _attempts(rows: Rows, marks: Sequence[Mapping[str, Any]], criteria: Sequence[Criterion]) -> Attempts | None:
     """Return every attempt of the battery on a criterion with ordered levels."""
-    shares = {criterion.name: _shares(criterion) for criterion in criteria}
+    shares = _shares(criteria)
     marks = [mark for mark in marks if "attempt" in mark and mark["criterion"] in shares]
     if not marks:
         return None

@@ -15,7 +15,7 @@ from mindgauge.benchmarks import anchors, standalone_rubric
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import tables
+from mindgauge.records.files import private, tables
 from mindgauge.reports import stress as stress_page
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
@@ -132,7 +132,7 @@ def stress(
         run_folder.put_known(store, steps[0].benchmark.name, ratings=ratings)
         plan.perform(store, steps, config)
         result = reading.stress(store, task, steps[0].judge.rater)
-    stress_page.write(result, path)
+    private.write(path / stress_page.PAGE, stress_page.page(result))
     return result
 
 
