@@ -38,11 +38,8 @@ Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 BIASED, CLEAN, CANNOT_TELL = "biased", "clean", "cannot tell"
 VALUE, LOST, HALO = "value", "lost", "halo"
-_MEASURES = {LOST: ", lost verdicts", HALO: ", halo"}
 KIND, ALL = "kind=", "all"
 """How the slice of a kind of injection begins, and that of all of them."""
-SLICES = ("kind", "where", "place", "language")
-CHINESE, ENGLISH = "Chinese replies", "English ones of the same levels"
 INAPPLICABLE = -1.0
 """Stands among verdicts for one that the criterion does not apply; NaN for one that is missing."""
 ALPHA = 0.05
@@ -93,7 +90,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     def contrast(self) -> str:
         """What is compared: `authority: clinician – placebo`."""
         against = f" – {self.against}" if self.against else ""
-        return f"{self.probe}: {self.version}{against}{_MEASURES.get(self.measure, '')}"
+        measure = {LOST: ", lost verdicts", HALO: ", halo"}.get(self.measure, "")
+        return f"{self.probe}: {self.version}{against}{measure}"
 
 
 class Injections(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,13 +227,16 @@ def outcome(
         seed: of the flips.
     """
     levels = np.where(values == INAPPLICABLE, np.nan, values)
-    paired = [*_gaps(design, values, levels), *_reached(design, levels)]
+    paired: list[tuple[Effect | Injections, Floats]] = [*_gaps(design, values, levels), *_reached(design, levels)]
     columns = np.array([differences for _, differences in paired]).reshape(len(paired), design.conversations).T
     flips = max(FLIPS, FLIPS_PER_TEST * len(paired))
     p = comparison.sign_flip(np.nan_to_num(columns), resamples=flips, seed=seed) if columns.size else np.zeros(0)
-    tests = [_test(column[np.isfinite(column)], float(value)) for column, value in zip(columns.T, p, strict=True)]
-    tried = [*zip((part for part, _ in paired), tests, strict=True), *_unpaired(design, levels, flips, seed)]
-    tried = [(part, test if isinstance(part, Effect) or part.slice.startswith(KIND) else test._replace(p=None)) for part, test in tried]  # fmt: skip
+    tried: list[tuple[Effect | Injections, MeanTest]] = []
+    for (part, differences), value in zip(paired, p, strict=True):
+        test = _test(differences[np.isfinite(differences)], float(value))
+        untested = isinstance(part, Injections) and not part.slice.startswith(KIND)
+        tried.append((part, test._replace(p=None) if untested else test))
+    tried += _unpaired(design, levels, flips, seed)
     # All p-values are adjusted together (Holm); a test that no signs could have passed takes no part (Tarone 1990).
     family = holm(np.array([np.nan if t.p is None or t.smallest_p > ALPHA else t.p for _, t in tried]))
     effects, injections = [], []
@@ -297,7 +298,7 @@ def _gaps(design: StressDesign, values: Floats, levels: Floats) -> Iterator[tupl
     """Return every comparison of versions, with the differences of conversations (G,): values on each criterion, lost verdicts over all."""
     ok, idle, mean = np.isfinite(levels), (values == INAPPLICABLE).all(axis=2), _mean(levels)
     for names, (left, right) in ((names, pairs.T) for names, pairs in design.pairs.items()):
-        effect = partial(Effect, **dict(zip(("probe", "version", "against"), names, strict=True)))
+        effect = partial(Effect, probe=names[0], version=names[1], against=names[2])
         conversation = design.conversation[design.original[left]]
         for column, criterion in enumerate(design.criteria):
             counted = ~(idle[left, column] & idle[right, column])
@@ -370,7 +371,7 @@ def _reached(design: StressDesign, levels: Floats) -> Iterator[tuple[Injections,
     valued = [np.isfinite(each).any(axis=1) for each in given]
     free, lost = valued[2] & (original == 0), valued[2] & valued[1] & ~valued[0]
     slices = [(ALL, np.ones(len(hit), dtype=np.bool_))]
-    for fact in SLICES:
+    for fact in ("kind", "where", "place", "language"):
         slices += [(f"{fact}={value}", rows.facts[fact] == value) for value in np.unique(rows.facts[fact])]
     for name, inside in slices:
         counted = inside & free & (placebo == 0)
@@ -401,7 +402,10 @@ def _unpaired(design: StressDesign, levels: Floats, flips: int, seed: int) -> It
             given = mean[rated, column]
             test = severity(given, stated[rated], chinese, design.conversation[rated], flips, seed)
             missing = int(np.isnan(given).sum())
-            yield Effect(probe=probes.LANGUAGE, version=CHINESE, against=ENGLISH, criterion=criterion, n=len(given), missing=missing), test  # fmt: skip
+            yield Effect(
+                probe=probes.LANGUAGE, version="Chinese replies", against="English ones of the same levels", criterion=criterion,
+                n=len(given), missing=missing,
+            ), test  # fmt: skip
 
 
 def halo(

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MARK = "stress"
 """Where a reply's provenance says which version of which reply it is."""
-STRESS = "(stress: "
 ORIGINAL = ""
 """The reply as it was written, asked about as usual."""
 ORDER, MODE, LANGUAGE, REPEAT, INJECTION = "order", "joint or split", "language", "repeat", "injection"
@@ -90,10 +89,6 @@ class Version(msgspec.Struct, frozen=True):
             ident = digest(MARK, messages, tags, sample.id)
             sample = msgspec.structs.replace(sample, id=ident, messages=messages, tags=tags)
         return cls(name, sample, reply or item.reply.text, facts or {})
-
-    def differs(self, item: OriginalReply) -> bool:
-        """Whether it is another form at all."""
-        return bool(self.facts) or self.reply != item.reply.text or self.sample != item.sample
 
     def record(self, item: OriginalReply, probe: str) -> Reply:
         """Return it as a reply that knows what it is a version of."""
@@ -208,12 +203,12 @@ def named(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         UsageError: there is none of a name.
     """
+    probes = {_SEPARATOR.sub(" ", name): name for name in NAMES}
     wanted = {_SEPARATOR.sub(" ", name): name for name in names}
-    by_name = {_SEPARATOR.sub(" ", name): name for name in NAMES}
-    unknown = next((name for plain, name in wanted.items() if plain not in by_name), None)
-    if unknown is not None:
-        raise UsageError(f"--probes: there is no probe {unknown!r}; they are {', '.join(NAMES)}")
-    return tuple(name for plain, name in by_name.items() if plain in wanted) if names else NAMES
+    for plain, name in wanted.items():
+        if plain not in probes:
+            raise UsageError(f"--probes: there is no probe {name!r}; they are {', '.join(NAMES)}")
+    return tuple(name for plain, name in probes.items() if plain in wanted or not names)
 
 
 def ordinal(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
@@ -243,8 +238,9 @@ def versions(
     for name in names:
         forms = [form for form in FORMS if form.probe == name and form.how]
         for item in items if forms else ():
-            written = (form.write(item, judge, frozenset(instrument.prompts)) for form in forms)
-            yield from ((name, item, version) for version in written if version.differs(item))
+            for version in (form.write(item, judge, frozenset(instrument.prompts)) for form in forms):
+                if (version.reply, version.sample) != (item.reply.text, item.sample):  # else it is no other form
+                    yield name, item, version
     if INJECTION in names:
         criteria = ordinal(instrument.rubric.criteria)
         yield from ((INJECTION, *placed) for placed in injected(items, criteria, per_attempt))
@@ -375,7 +371,7 @@ class Turned(Instrument, frozen=True, dict=True, kw_only=True):
 
 def suffix(version: str) -> str:
     """Return what a rater's name ends with that works with a turned instrument."""
-    return f" {STRESS}{version})"
+    return f" (stress: {version})"
 
 
 def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]) -> list[Turned]:
@@ -389,17 +385,16 @@ def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]
         names: of probes.
     """
     criteria, half = instrument.rubric.criteria, (len(instrument.rubric.criteria) + 1) // 2
-    orders: dict[str, tuple[Criterion, ...]] = {}
-    if instrument.mode is Mode.JOINT and len(criteria) > 1:
-        orders[REVERSED] = criteria[::-1]
-    if instrument.mode is Mode.JOINT and len(criteria) > 2:
-        orders[ROTATED] = criteria[half:] + criteria[:half]
-    if not instrument.method.reasons:
-        orders[BEST_FIRST] = tuple(map(_best_first, criteria))
+    together = len(criteria) if instrument.mode is Mode.JOINT else 1
+    orders = {
+        REVERSED: criteria[::-1] if together > 1 else (),
+        ROTATED: criteria[half:] + criteria[:half] if together > 2 else (),
+        BEST_FIRST: () if instrument.method.reasons else tuple(map(_best_first, criteria)),
+    }
     turned = [
         Turned(**{**msgspec.structs.asdict(instrument), "rubric": msgspec.structs.replace(instrument.rubric, criteria=order)}, version=version)
         for version, order in orders.items()
-        if ORDER in names
+        if order and ORDER in names
     ]  # fmt: skip
     if MODE in names and other is not None and len(criteria) > 1:
         turned.append(Turned(**msgspec.structs.asdict(other), version=APART if other.mode is Mode.SPLIT else TOGETHER))

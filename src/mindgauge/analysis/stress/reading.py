@@ -12,7 +12,7 @@ from mindgauge.analysis.stress.probes import APART, MARK, ORIGINAL, TOGETHER, st
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.stress.effects import Codes, Floats
     from mindgauge.benchmarks import Benchmark
@@ -43,22 +43,17 @@ def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> 
     """
     design, values = read(store, benchmark, judge)
     effects, injections, repeats = outcome(design, values, seed=seed)
+    tried = {effect.probe for effect in effects} | ({probes.INJECTION} if injections else set())
+    notes = [f"{probe}: not tried" for probe in probes.NAMES if probe not in tried | {probes.REPEAT}]
+    without = {*design.language.tolist()} - {i.slice.removeprefix("language=") for i in injections}
+    if injections and without:
+        notes.append(f"{probes.INJECTION}: not tried on replies in {', '.join(sorted(without))}")
     return Stress(
         run=str(store.folder), benchmark=benchmark.name, judge=judge, items=len(design.conversation),
         conversations=design.conversations, judge_runs=values.shape[2],
         verdicts=int((np.isfinite(values) & (values != INAPPLICABLE)).sum()), unusable=int(np.isnan(values).sum()),
-        effects=effects, injections=injections, repeats=repeats,
-        notes=list(_untried(design, {effect.probe for effect in effects})),
+        effects=effects, injections=injections, repeats=repeats, notes=notes,
     )  # fmt: skip
-
-
-def _untried(design: StressDesign, tried: set[str]) -> Iterator[str]:
-    """Name the probes that nothing was tried of, and the languages in which no attempt was."""
-    without = {probes.REPEAT} | ({probes.INJECTION} if design.attempts else set())
-    yield from (f"{probe}: not tried" for probe in probes.NAMES if probe not in tried | without)
-    missing = {*design.language.tolist()} - {*design.attempts.facts["language"].tolist()} if design.attempts else set()
-    if missing:
-        yield f"{probes.INJECTION}: not tried on replies in {', '.join(sorted(missing))}"
 
 
 def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, Floats]:
@@ -171,7 +166,8 @@ def _attempts(rows: Rows, marks: Sequence[Mapping[str, Any]], criteria: Sequence
         (rows[m["of"], probes.INJECTION, m["version"]], rows[m["of"], "", ORIGINAL], rows[m["of"], probes.INJECTION, m["placebo"]],
          names.index(m["criterion"])) for m in marks
     ]  # fmt: skip
+    row, original, placebo, column = np.array(places, dtype=np.intp).T
     return Attempts(
-        *np.array(places, dtype=np.intp).T, np.array([shares[m["criterion"]][str(m["aim"])] for m in marks]),
+        row, original, placebo, column, np.array([shares[m["criterion"]][str(m["aim"])] for m in marks]),
         {fact: np.array([m[fact] for m in marks]) for fact in ("attempt", "kind", "place", "where", "language")},
     )  # fmt: skip

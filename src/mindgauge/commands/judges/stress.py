@@ -121,9 +121,13 @@ def stress(
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
-        _refuse(path, record)
+        held = _run_of_replies(path, record)
         plan.admit(store, steps, config)
-        _begin(path, record, model.name, config.command)
+        if held:
+            held = manifest.noted(held, "stressed", config.command, judge=model.name, plan=record["stress"])
+            manifest.write(path, held)
+        else:
+            manifest.begin(path, record, config.command)
         if task.standalone:
             run_folder.keep_rubric(path, task)
         for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
@@ -136,8 +140,8 @@ def stress(
     return result
 
 
-def _refuse(path: Path, record: dict[str, Any]) -> None:
-    """See that the test may begin in a run that is there, or go on.
+def _run_of_replies(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a run of replies that is to hold the test, too; empty where the run is new, or the test's own.
 
     Raises:
         UsageError: the run there is another.
@@ -146,17 +150,10 @@ def _refuse(path: Path, record: dict[str, Any]) -> None:
     standing = content.get("plan", {})
     if "stress" in standing:
         manifest.refuse_another(path, record)
-    elif content and record["benchmarks"] != [b for b in standing.get("benchmarks", []) if b in record["benchmarks"]]:
+        return {}
+    if content and record["benchmarks"] != [b for b in standing.get("benchmarks", []) if b in record["benchmarks"]]:
         raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
-
-
-def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None:
-    """Open a run for the test, or note it in a run of replies that is there."""
-    content = manifest.read(path)
-    if not content or "stress" in content.get("plan", {}):
-        manifest.begin(path, record, command)
-        return
-    manifest.write(path, manifest.noted(content, "stressed", command, judge=judge, plan=record["stress"]))
+    return content
 
 
 def _items(

@@ -22,7 +22,7 @@ from mindgauge.records import digest, transcripts
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
-from mindgauge.records.rounding import plural
+from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line
 from mindgauge.records.transcripts.reading import TEXTS
 from mindgauge.reports import watch_page
@@ -110,13 +110,19 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
         return 1 if self.look.alarms else 3 if self.look.undecided else 0
 
     def summary(self) -> Iterator[str]:
-        """Say what came, and what it comes to."""
+        """Say what came, what alarms there are, and each rate."""
         if self.unseen is not None:
             yield from self.unseen.sentences()
         if self.look is None:
             return
-        yield self.look.line()
-        yield from self.look.notes
+        look = self.look
+        yield f"Look {look.number}, {look.date}: {plural(look.dialogues, 'new dialogue')}, {count(look.drawn)} drawn and rated: {look.outcome}"
+        yield from (
+            *look.alarms,
+            *look.unmeasured,
+            *(rate.sentence() for rate in look.rates if not rate.alarm),
+            *look.notes,
+        )
         yield self.page
 
     def _listed(self) -> Sequence[dict[str, Any]]:
