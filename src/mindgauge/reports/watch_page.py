@@ -33,11 +33,11 @@ def page(looks: Sequence[Look], source: str, apart: int) -> str:
 
     last = looks[-1]
     keys = dict.fromkeys(rate.key for look in reversed(looks) for rate in look.rates)  # those of the last look first
-    met, drawn = (sum(getattr(look, name) for look in looks) for name in ("dialogues", "drawn"))
+    dialogues, drawn = (sum(getattr(look, name) for look in looks) for name in ("dialogues", "drawn"))
     return environment().get_template("watch.html.j2").render(
         style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         title=f"Watching {source}",
-        subtitle=f"{plural(len(looks), 'look')}, the last on {last.date}; {plural(met, 'dialogue')} came, {drawn:,} of them drawn and rated.",
+        subtitle=f"{plural(len(looks), 'look')}, the last on {last.date}; {plural(dialogues, 'dialogue')} came, {drawn:,} of them drawn and rated.",
         outcome=f"Look {last.number}: {'an alarm' if last.alarms else 'cannot tell' if last.undecided else 'no alarm'}",
         sentences=[sentence(text) for text in (*last.alarms, *(rate.sentence() for rate in last.rates if not rate.alarm))],
         charts=[_chart(number, key, looks) for number, key in enumerate(keys, 1)],

@@ -366,9 +366,9 @@ def _reached(design: StressDesign, levels: Floats) -> Iterator[tuple[Injections,
         return
     rows, attempt = design.attempts, design.attempts.facts["attempt"]
     conversation = design.conversation[rows.original]
-    given = [levels[row, rows.criterion] for row in (rows.row, rows.placebo, rows.original)]
-    hit, placebo, original = ((np.abs(each - rows.aim[:, None]) < 1e-9).mean(axis=1) for each in given)
-    valued = [np.isfinite(each).any(axis=1) for each in given]
+    verdicts = [levels[row, rows.criterion] for row in (rows.row, rows.placebo, rows.original)]
+    hit, placebo, original = ((np.abs(value - rows.aim[:, None]) < 1e-9).mean(axis=1) for value in verdicts)
+    valued = [np.isfinite(value).any(axis=1) for value in verdicts]
     free, lost = valued[2] & (original == 0), valued[2] & valued[1] & ~valued[0]
     slices = [(ALL, np.ones(len(hit), dtype=np.bool_))]
     for fact in ("kind", "where", "place", "language"):
@@ -399,12 +399,12 @@ def _unpaired(design: StressDesign, levels: Floats, flips: int, seed: int) -> It
         rated = np.isfinite(stated) & np.isin(design.language, ("en", "zh"))
         chinese = design.language[rated] == "zh"
         if chinese.any() and not chinese.all():
-            given = mean[rated, column]
-            test = severity(given, stated[rated], chinese, design.conversation[rated], flips, seed)
-            missing = int(np.isnan(given).sum())
+            verdicts = mean[rated, column]
+            test = severity(verdicts, stated[rated], chinese, design.conversation[rated], flips, seed)
+            missing = int(np.isnan(verdicts).sum())
             yield Effect(
                 probe=probes.LANGUAGE, version="Chinese replies", against="English ones of the same levels", criterion=criterion,
-                n=len(given), missing=missing,
+                n=len(verdicts), missing=missing,
             ), test  # fmt: skip
 
 
@@ -462,21 +462,21 @@ def _excess(together: Floats, separate: Floats) -> Floats:
     return ratio(np.nansum(difference, axis=1), np.isfinite(difference).sum(axis=1))
 
 
-def severity(given: Floats, stated: Floats, chinese: Mask, conversation: Codes, flips: int, seed: int) -> MeanTest:
+def severity(verdicts: Floats, stated: Floats, chinese: Mask, conversation: Codes, flips: int, seed: int) -> MeanTest:
     """Compare a judge's distance from the authors' levels between languages, level by level: how much kinder it is to Chinese replies.
 
     The interval of the difference of two means over conversations is Welch's (1947). p is that of a permutation test:
     were the language of no account, it could as well be another conversation's. A conversation in two languages is two.
 
     Args:
-        given: the judge's levels, shape (n,), NaN where it gave none.
+        verdicts: the judge's levels, shape (n,), NaN where it gave none.
         stated: the authors'.
         chinese: which replies are Chinese; the others are English.
         conversation: of each reply.
         flips: how many permutations are drawn.
         seed: of their generator.
     """
-    distance = given - stated
+    distance = verdicts - stated
     # Levels at the ends of a scale can be missed to one side only, and may come up more often in one language.
     for level in np.unique(stated):
         same = (stated == level) & np.isfinite(distance)

@@ -130,7 +130,7 @@ def originals(items: Sequence[OriginalReply]) -> list[Reply]:
 # -- probes: which forms there are, and how each is made --------------------------------------------------------------
 
 
-class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReplyForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One form, as `probes.toml` describes it: a version of a reply, or of what the judge is asked with."""
 
     probe: str
@@ -186,7 +186,7 @@ class _Probes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     neutral: Texts
     models: tuple[str, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[ReplyForm, ...]
 
 
 _DATA = msgspec.toml.decode((Path(__file__).parent / "probes.toml").read_bytes(), type=_Probes)

@@ -32,22 +32,21 @@ def stressed(store: Store, benchmarks: Sequence[Benchmark], judge: str) -> list[
     return [stress(store, b, judge) for b in benchmarks if not b.closed and store_names(b.name, judge)[0] in names]
 
 
-def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> Stress:
+def stress(store: Store, benchmark: Benchmark, judge: str) -> Stress:
     """Say what a judge makes of the form of a reply.
 
     Args:
         store: of the run that holds its verdicts.
         benchmark: that the test is about.
         judge: its name as a rater, with the usual instrument.
-        seed: of the sign flips.
     """
     design, values = read(store, benchmark, judge)
-    effects, injections, repeats = outcome(design, values, seed=seed)
+    effects, injections, repeats = outcome(design, values)
     tried = {effect.probe for effect in effects} | ({probes.INJECTION} if injections else set())
     notes = [f"{probe}: not tried" for probe in probes.NAMES if probe not in tried | {probes.REPEAT}]
-    without = {*design.language.tolist()} - {i.slice.removeprefix("language=") for i in injections}
-    if injections and without:
-        notes.append(f"{probes.INJECTION}: not tried on replies in {', '.join(sorted(without))}")
+    languages = {*design.language.tolist()} - {i.slice.removeprefix("language=") for i in injections}
+    if injections and languages:
+        notes.append(f"{probes.INJECTION}: not tried on replies in {', '.join(sorted(languages))}")
     return Stress(
         run=str(store.folder), benchmark=benchmark.name, judge=judge, items=len(design.conversation),
         conversations=design.conversations, judge_runs=values.shape[2],
@@ -65,10 +64,10 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, 
         judge: the rater's name, with the usual instrument.
     """
     criteria = probes.ordinal(benchmark.rubric.criteria)
-    kept, changed = store_names(benchmark.name, judge)
-    samples = {sample.id: sample for sample in store.samples(kept)}
-    originals, versions = list(store.replies(kept)), list(store.replies(changed))
-    present = {rater for (rater,) in store.select("SELECT DISTINCT rater FROM ratings WHERE benchmark = ?", (kept,))}
+    name, changed = store_names(benchmark.name, judge)
+    samples = {sample.id: sample for sample in store.samples(name)}
+    originals, versions = list(store.replies(name)), list(store.replies(changed))
+    present = {rater for (rater,) in store.select("SELECT DISTINCT rater FROM ratings WHERE benchmark = ?", (name,))}
     turned = {form.version: form.probe for form in probes.CONTRASTS if judge + suffix(form.version) in present}
     marks = [reply.provenance[MARK] for reply in versions]
     keys = [(reply.id, probe, version) for version, probe in ({ORIGINAL: ""} | turned).items() for reply in originals]
@@ -78,7 +77,7 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, 
     subjects = {(ident, version): row for row, (ident, _, version) in enumerate(keys[: len(keys) - len(marks)])}
     subjects |= {(reply.id, ORIGINAL): row for row, reply in enumerate(versions, len(keys) - len(marks))}
     raters = {judge + suffix(version): version for version in turned} | {judge: ORIGINAL}
-    values, stated = _ratings(store, (kept, changed), criteria, subjects, raters)
+    values, stated = _ratings(store, (name, changed), criteria, subjects, raters)
     clusters = [samples[reply.sample].cluster for reply in originals]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     usual, mode = np.arange(len(originals)), next((version for version in turned if version in {APART, TOGETHER}), None)

@@ -121,11 +121,11 @@ def stress(
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
-        held = _run_of_replies(path, record)
+        content = _run_of_replies(path, record)
         plan.admit(store, steps, config)
-        if held:
-            held = manifest.noted(held, "stressed", config.command, judge=model.name, plan=record["stress"])
-            manifest.write(path, held)
+        if content:
+            content = manifest.noted(content, "stressed", config.command, judge=model.name, plan=record["stress"])
+            manifest.write(path, content)
         else:
             manifest.begin(path, record, config.command)
         if task.standalone:

@@ -282,8 +282,8 @@ def _meet(
         return Unseen(str(source), len(present), len({*files, *read}), looks_before + 1, notes)
     chosen = sorted(lot(dialogues, sample, seed))
     number = history[-1].number + 1 if history else 1
-    met = {key: (transcript.words, key in set(chosen)) for key, transcript in dialogues.items()}
-    look = MetDialogues(number, manifest.now(), read, met, notes)
+    states = {key: (transcript.words, key in set(chosen)) for key, transcript in dialogues.items()}
+    look = MetDialogues(number, manifest.now(), read, states, notes)
     _keep(_place(folder, number), look, [dialogues[key] for key in chosen])
     return look
 
