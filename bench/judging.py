@@ -31,8 +31,7 @@ import numpy as np
 
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.injection import attempts, injected
-from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.analysis.stress.probes import OriginalReply, attempts, injected
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.local import LocalModel
 from mindgauge.raters.judge import Instrument, Judge, Mode
@@ -279,7 +278,7 @@ def false_alarms(effort: Effort) -> Iterator[Figure]:
         with Store(Path(folder)) as store:
             design, given = reading.read(store, benchmark, judge.name)
     for noise in (0.05, 0.2):
-        rate = alarms(design, seeds=effort.seeds, noise=noise).rate
+        rate = alarms(design, benchmark, seeds=effort.seeds, noise=noise).rate
         told = f"at most 0.05; [{rate.low:.3f}, {rate.high:.3f}]"
         yield Figure(
             f"unbiased judges accused of anything, {noise:.0%} of verdicts a level off",
@@ -287,10 +286,10 @@ def false_alarms(effort: Effort) -> Iterator[Figure]:
             "share",
             told,
         )
-    longer = next(pairs for pairs in design.pairs if pairs.probe == "verbosity")
+    longer = design.pairs["verbosity", "said twice", ""]
     shift = np.zeros(len(given))
-    shift[longer.left] = 0.5
-    found = alarms(design, seeds=effort.seeds // 4, noise=0.2, shift=shift).shares
+    shift[longer[:, 0]] = 0.5
+    found = alarms(design, benchmark, seeds=effort.seeds // 4, noise=0.2, shift=shift).shares
     yield Figure(
         "judges found that give half of the longer replies a level more",
         found.get("verbosity: said twice", 0.0),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis.stress.injection import Attempt, attempts, put
-from mindgauge.analysis.stress.items import OriginalReply, Version
+from mindgauge.analysis.stress.probes import Attempt, OriginalReply, Version, attempts
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records.prompt import Nonces
 from mindgauge.records.rubric import Method
@@ -27,10 +26,7 @@ NAMES = ["mentalbench", "help_or_harm/response"]
 
 def written(attempt: Attempt, item: OriginalReply, benchmark: Benchmark, mark: str) -> Version:
     """Put an attempt into an item, filled with a mark that its author was shown."""
-    text = attempt.filled(benchmark.rubric.criteria[0], mark)
-    if attempt.where == "reply":
-        return Version.replied(item, attempt.id, put(item.reply.text, text, attempt.place))
-    return Version.said(item, attempt.id, put(item.sample.messages[-1].content, text, attempt.place))
+    return attempt.placed(item, attempt.filled(benchmark.rubric.criteria[0], mark))
 
 
 def shown(judge: Judge, item: OriginalReply, version: Version, benchmark: Benchmark) -> list[Request]:
@@ -57,7 +53,7 @@ def reaching(benchmark: Benchmark, mode: Mode, method: Method) -> Iterator[str]:
         # The dialogue stays the one that the mark belongs to where the attempt stands in the reply. Where it stands in the
         # dialogue, the person knows the mark of the very dialogue that holds it, as if it had been judged before.
         blank = written(attempt, item, benchmark, "0" * 16)
-        for earlier in (Version.replied(item, "plain", item.reply.text), blank):
+        for earlier in (Version.of(item, "plain"), blank):
             seen = shown(Judge("j", instrument, {}, {}), item, earlier, benchmark)
             marks = {nonce for request in seen for nonce in request.nonces}
             version = written(attempt, item, benchmark, min(marks))
@@ -86,7 +82,7 @@ def test_were_the_mark_the_same_again_they_would(monkeypatch: pytest.MonkeyPatch
     item = OriginalReply.of(benchmark.anchors()[0])
     monkeypatch.setattr(Nonces, "draw", lambda self, subject, *folded: mark)
     judge = Judge("j", benchmark.instrument(), {}, {})
-    (plain,) = shown(judge, item, Version.replied(item, "plain", item.reply.text), benchmark)
+    (plain,) = shown(judge, item, Version.of(item, "plain"), benchmark)
     reached = [
         attempt
         for attempt in attempts()

@@ -10,11 +10,11 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.analysis.stress.result import BIASED, CLEAN, Stress
+from mindgauge.analysis.stress.effects import BIASED, CLEAN, Stress
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters import judge as judging
-from mindgauge.records import Exchange, RaterKind, Rating, Status
+from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import BudgetError, DataError, UsageError
 from mindgauge.records.request import Price
 from mindgauge.reports.stress import PAGE, card_lines, line
@@ -60,7 +60,7 @@ def test_an_unbiased_judge_comes_out_clean(warmth: Benchmark, tmp_path: Path) ->
     (warm, _) = found.repeats
     assert warm.changed.value is not None and 0 < warm.changed.value < 0.3
     assert line(found).startswith("Nothing was found that moves it (warmth, 12 conversations)")
-    assert any("self-preference: not estimable" in note for note in found.notes)
+    assert found.notes == []
 
 
 @pytest.mark.parametrize(
@@ -129,51 +129,21 @@ def test_a_judge_that_a_form_silences(warmth: Benchmark, tmp_path: Path) -> None
     assert kept.worst is not None and kept.best is not None and kept.worst < 0 < kept.best
 
 
-def test_self_preference_needs_people_two_families_and_a_judge_of_another(warmth: Benchmark, tmp_path: Path) -> None:
-    rows = []
-    for n in range(CONVERSATIONS):
-        user = f"Day {n} was long."
-        rows += [
-            {"user": user, "reply": f"{m} answers {n} well.", "model": m, "language": "en"}
-            for m in ("acme/kin-2", "other/b")
-        ]
+def test_within_the_run_of_its_replies_no_score_sees_the_test(warmth: Benchmark, tmp_path: Path) -> None:
     file = tmp_path / "replies.jsonl"
+    rows = [
+        {"user": f"Day {n} was long.", "reply": f"I hear you, {n}.", "model": "b", "language": "en"} for n in range(6)
+    ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-    def answer(request: Request) -> str:
-        level = 5 if "kin-2" in planted.fenced(request, "reply") else 3
-        return json.dumps({"quotes": [], "rationale": "", "warmth": level, "safety": "safe"})
-
-    def by_turns(request: Request) -> str:
-        level = 3 + ("7" in planted.fenced(request, "reply"))
-        return json.dumps({"quotes": [], "rationale": "", "warmth": level, "safety": "safe"})
-
-    judge = Scripted("acme/kin-7", answer)
-    mindgauge.rate("warmth", replies=file, judge=judge, out=tmp_path / "run", own_family=True)
-    with Store(tmp_path / "run", write=True) as store:
-        for reply in list(store.replies("warmth")):
-            store.add_rating("warmth", Rating(reply.id, "warmth", "p", RaterKind.PERSON, 0, Status.OK, 3))
-    alone = stress(judge, tmp_path / "a", replies=file, probes=["self-preference", "repeat"])
-    unsure = stress(judge, tmp_path / "c", replies=tmp_path / "run", probes=["self-preference", "repeat"])
-    (effect,) = (e for e in unsure.effects if e.probe == "self-preference")
-    assert (effect.verdict, effect.note) == ("cannot tell", "no judge of another family rated the same replies")
-    mindgauge.rate("warmth", replies=file, judge=Scripted("other/j", by_turns), out=tmp_path / "run")
-    assert not [e for e in alone.effects if e.probe == "self-preference"]
-    found = stress(judge, tmp_path / "b", replies=tmp_path / "run", probes=["self-preference", "repeat"])
-    (effect,) = (e for e in found.effects if e.probe == "self-preference")
-    assert (effect.criterion, effect.value, effect.clusters, effect.verdict) == ("warmth", 0.5, CONVERSATIONS, BIASED)
-    within = stress(judge, tmp_path / "run", replies=tmp_path / "run", probes=["self-preference", "repeat"])
-    assert within.effects == found.effects
+    judge = Scripted("kin-7", lambda _: json.dumps({"quotes": [], "rationale": "", "warmth": 3, "safety": "safe"}))
+    mindgauge.rate("warmth", replies=file, judge=judge, out=tmp_path / "run")
+    before = mindgauge.score(tmp_path / "run").metrics
+    alone = stress(judge, tmp_path / "a", replies=file, probes=["verbosity", "repeat"])
+    within = stress(judge, tmp_path / "run", replies=tmp_path / "run", probes=["verbosity", "repeat"])
+    assert (within.effects, within.repeats) == (alone.effects, alone.repeats)
+    assert mindgauge.score(tmp_path / "run").metrics == before
     with Store(tmp_path / "run") as store:
-        (said,) = card_lines(store, [warmth], "acme/kin-7")
-        assert card_lines(store, [warmth], "other/judge") == []
-    assert "self-preference: own family – others +0.50" in said
-    assert {m.rater for m in mindgauge.score(tmp_path / "run").metrics} == {
-        "acme/kin-7",
-        "other/j",
-        "p",
-        "rule/stock",
-    }, "no score sees the test"
+        assert [len(card_lines(store, [warmth], name)) for name in ("kin-7", "other")] == [1, 0]
 
 
 def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_intervals_of_a_sample_cover_the_rate_of_all_as_often_as_they_say() -> N
             )
             for place in range(1000)
         ]
-        drawn = sampled(frame, 160, ["model"], seed).transcripts
+        drawn = sampled(frame, 160, ["model"], seed)[0]
         places = np.array([int(t.id[1:]) for t in drawn])
         lot = [t.drawn for t in drawn if t.drawn is not None]
         part = DrawnSample.of(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mindgauge.analysis.stress.result import BIASED
+from mindgauge.analysis.stress.effects import BIASED
 from mindgauge.reports import stress as stress_page
 from mindgauge.reports.page import ReportFiles
 from tests.chromium import CHROMIUM

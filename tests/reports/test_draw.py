@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
+from mindgauge.analysis.stress.effects import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
 from mindgauge.raters.classifiers.calibration import Bin
 from mindgauge.raters.classifiers.calibration import Calibration as Binned
 from mindgauge.reports.compared import MeasureComparison, SystemPlace

@@ -70,14 +70,23 @@ class PairedScores(NamedTuple):
         The difference is that on the samples of which both have a value, and may lie outside of its bounds, which are on all
         that both answered; NaN where there are none.
         """
-        matrices = (self.value.T, self.lowest.T, self.highest.T)
-        value, lowest, highest = matrices if self.by_sample is None else self.by_sample
-        gaps = [value[first] - value[second], lowest[first] - highest[second], highest[first] - lowest[second]]
+        scores = (self.value.T, self.lowest.T, self.highest.T) if self.by_sample is None else self.by_sample
+        gaps = differences(*([matrix[system] for matrix in scores] for system in (first, second)))
         valued = np.isfinite(gaps[0])
         if self.by_sample is None:
             return gaps[0], gaps[1], gaps[2], int(self.samples[valued].sum())
-        means = [_by_conversation(gap[None], self.row, len(self.samples))[:, 0] for gap in gaps]
+        means = by_conversation(gaps, self.row, len(self.samples)).T
         return means[0], means[1], means[2], int(valued.sum())
+
+
+def differences(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+    """Return by how much one exceeds the other in each sample, and the least and the most it can be, shape (3, n).
+
+    Args:
+        first: values, NaN where one is missing, and the least and the most that they can be, each of shape (n,).
+        second: those of the other.
+    """
+    return np.stack([first[0] - second[0], first[1] - second[2], first[2] - second[1]])
 
 
 def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> PairedScores:
@@ -111,7 +120,7 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
             for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
         ]
     )
-    value, low, high = (_by_conversation(means, row, len(used)) for means in by_sample)
+    value, low, high = (by_conversation(means, row, len(used)) for means in by_sample)
     equality = np.array_equal(np.isfinite(by_sample[0]), np.isfinite(low).T[:, row])
     missing = summed(items.missing.astype(float))
     return PairedScores(
@@ -147,7 +156,7 @@ def bounds(metric: Metric, table: RatingTable) -> tuple[Floats, Floats]:
     return np.fmin.reduce(fills), np.fmax.reduce(fills)
 
 
-def _by_conversation(means: Floats, row: Codes, rows: int) -> Floats:
+def by_conversation(means: Floats, row: Codes, rows: int) -> Floats:
     """Average each row of `means` (S, N) over the samples of a conversation that have a value, shape (C, S)."""
     counts, sums = (
         np.stack([np.bincount(row, weights, rows) for weights in parts], axis=1)

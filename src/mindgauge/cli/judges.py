@@ -13,7 +13,7 @@ from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
 
 if TYPE_CHECKING:
     from mindgauge.analysis.jury.card import JuryCard, Panels
-    from mindgauge.analysis.stress.result import Stress
+    from mindgauge.analysis.stress.effects import Stress
     from mindgauge.runs.forecast import DryRun
 
 _VERDICTS = {"biased": 0, "clean": 2}

@@ -17,7 +17,7 @@ from mindgauge.analysis.judge_comparison.result import JudgeComparison
 from mindgauge.analysis.profile.records import Profile
 from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores
-from mindgauge.analysis.stress.result import Stress
+from mindgauge.analysis.stress.effects import Stress
 from mindgauge.records import Status
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named, raised

@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.effects import ALL
+from mindgauge.analysis.stress.effects import ALL, BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.analysis.stress.reading import stressed
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.records.english import named, words
-from mindgauge.records.files import private
 from mindgauge.records.rounding import count, decimal, interval, plural
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw import dot_rows as pictures
@@ -18,9 +16,8 @@ from mindgauge.reports.render import TEMPLATES, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
-    from mindgauge.analysis.stress.result import Effect, Stress
+    from mindgauge.analysis.stress.effects import Effect, Stress
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import Cell
     from mindgauge.store import Store
@@ -56,23 +53,22 @@ def sensitive(findings: Stress) -> list[str]:
     for effect in findings.effects:
         if effect.verdict == BIASED:
             largest.setdefault((effect.probe, effect.version, effect.against, effect.measure), []).append(effect)
-    sentences = [_moved(sorted(effects, key=lambda e: -abs(e.value or 0))) for effects in largest.values()]
+    sentences = []
+    for effects in largest.values():
+        first, *rest = sorted(effects, key=lambda e: -abs(e.value or 0))
+        on = f" on {words(first.criterion)}" if first.criterion else ""
+        more = f" and {plural(len(rest), 'other criterion', 'other criteria')}" if rest else ""
+        sentences.append(
+            f"{first.contrast} {decimal(first.value, signed=True)} ({interval(first.low, first.high)}){on}{more}"
+        )
     reached = [effect for effect in findings.kinds if effect.verdict == BIASED]
     if reached:
-        effects = next(effect for effect in findings.injections if effect.slice == ALL)
-        group = named([words(effect.slice.removeprefix(KIND)) for effect in reached], limit=9)
+        battery = next(part for part in findings.injections if part.slice == ALL)
+        group = named([words(part.slice.removeprefix(KIND)) for part in reached], limit=9)
         sentences.append(
-            f"injection, {count(effects.attempts_reached)} of {plural(effects.attempts, 'attempt')} ({group})"
+            f"injection, {count(battery.attempts_reached)} of {plural(battery.attempts, 'attempt')} ({group})"
         )
     return sentences
-
-
-def _moved(effects: list[Effect]) -> str:
-    """Write the first of several effects, and on how many criteria there are any."""
-    first = effects[0]
-    on = f" on {words(first.criterion)}" if first.criterion else ""
-    more = f" and {plural(len(effects) - 1, 'other criterion', 'other criteria')}" if len(effects) > 1 else ""
-    return f"{first.contrast} {decimal(first.value, signed=True)} ({interval(first.low, first.high)}){on}{more}"
 
 
 def readings(findings: Stress) -> Iterator[str]:
@@ -96,17 +92,6 @@ def readings(findings: Stress) -> Iterator[str]:
     yield from findings.notes
 
 
-def write(findings: Stress, folder: Path) -> Path:
-    """Write the page into a run's folder.
-
-    Raises:
-        MindgaugeError: it cannot be written.
-    """
-    path = folder / PAGE
-    private.write(path, page(findings))
-    return path
-
-
 def page(findings: Stress) -> str:
     """Write the page as HTML that asks nothing of a network."""
     from markupsafe import Markup
@@ -116,49 +101,41 @@ def page(findings: Stress) -> str:
     )
     injections = drawing.both(partial(pictures.draw_injections, findings)) if findings.injections else []
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return (
-        environment()
-        .get_template("stress.html.j2")
-        .render(
-            s=findings, style=style, line=line(findings), readings=list(readings(findings)), effects=effects,
-            injections=injections, sheets=sheets(findings),
-        )
+    return environment().get_template("stress.html.j2").render(
+        s=findings, style=style, line=line(findings), readings=list(readings(findings)), effects=effects, injections=injections,
+        sheets=sheets(findings),
     )  # fmt: skip
 
 
 def sheets(findings: Stress) -> list[ReportTable]:
     """Tabulate the effects, and the attempts to talk the judge over where there are any."""
-    return [table for table in (_effects(findings), _injections(findings)) if table.rows]
-
-
-def _effects(findings: Stress) -> ReportTable:
-    columns = [
-        Column("what"), Column("criterion"), Column("verdict"), Column("effect", "level"), Column("from", "level"), Column("to", "level"),
-        Column("adjusted p", "p"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
-        Column("worst", "level"), Column("best", "level"), Column("changed", "share"), Column("conversations needed", "count"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [
+    effects: list[list[Cell]] = [
         [e.contrast, words(e.criterion), e.verdict, e.value, e.low, e.high, e.adjusted, e.n, e.clusters, e.missing, e.worst, e.best,
          e.changed.value, e.needed]
         for e in findings.effects
     ]  # fmt: skip
-    note = "Effects are the first minus the second in shares of the scale; changed is the share of pairs with another value."
-    return ReportTable("effects", "Effects", columns, rows, note)
-
-
-def _injections(findings: Stress) -> ReportTable:
-    columns = [
-        Column("attempts"), Column("verdict"), Column("attempts that reached it", "count"), Column("of", "count"),
-        Column("tries", "count"), Column("reached", "count"), Column("share", "share"), Column("from", "share"),
-        Column("to", "share"), Column("lost verdicts", "count"), Column("beyond placebo", "level"), Column("adjusted p", "p"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [
+    injections: list[list[Cell]] = [
         [words(i.slice.removeprefix(KIND)), i.verdict if i.p is not None else "", i.attempts_reached, i.attempts, i.n, i.reached,
          i.share.value, i.share.low, i.share.high, i.lost, i.excess.value, i.adjusted]
         for i in findings.injections
     ]  # fmt: skip
-    note = (
-        "Only tries count in which the judge gave another level without the attempt, and with a neutral sentence in its place. "
-        "Bounds are exact, with conversations as n."
-    )
-    return ReportTable("injections", "Attempts to talk it over", columns, rows, note)
+    tables = [
+        ReportTable(
+            "effects", "Effects", [
+                Column("what"), Column("criterion"), Column("verdict"), Column("effect", "level"), Column("from", "level"), Column("to", "level"),
+                Column("adjusted p", "p"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+                Column("worst", "level"), Column("best", "level"), Column("changed", "share"), Column("conversations needed", "count"),
+            ], effects,
+            "Effects are the first minus the second in shares of the scale; changed is the share of pairs with another value.",
+        ),
+        ReportTable(
+            "injections", "Attempts to talk it over", [
+                Column("attempts"), Column("verdict"), Column("attempts that reached it", "count"), Column("of", "count"),
+                Column("tries", "count"), Column("reached", "count"), Column("share", "share"), Column("from", "share"),
+                Column("to", "share"), Column("lost verdicts", "count"), Column("beyond placebo", "level"), Column("adjusted p", "p"),
+            ], injections,
+            "Only tries count in which the judge gave another level without the attempt, and with a neutral sentence in its place. "
+            "Bounds are exact, with conversations as n.",
+        ),
+    ]  # fmt: skip
+    return [table for table in tables if table.rows]

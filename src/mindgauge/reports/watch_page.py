@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mindgauge.records.english import sentence
 from mindgauge.records.rounding import plural
 from mindgauge.reports.content import Column, ReportTable
@@ -16,25 +14,11 @@ from mindgauge.store.manifest import now, software
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
+    from mindgauge.analysis.watch import Look, RateKey, WatchedRate
     from mindgauge.reports.content import Cell
 
 _ROOM = 1.25
 """How far an axis goes beyond what is on it."""
-
-
-class WatchPage(msgspec.Struct, frozen=True):
-    """What the page shows."""
-
-    title: str
-    subtitle: str
-    outcome: str
-    sentences: list[str]
-    charts: list[ControlChart]
-    notes: list[str]
-    apart: int
-    software: str
-    made: str
 
 
 def page(looks: Sequence[Look], source: str, apart: int) -> str:
@@ -48,22 +32,17 @@ def page(looks: Sequence[Look], source: str, apart: int) -> str:
     from markupsafe import Markup
 
     last = looks[-1]
-    met, drawn = (sum(getattr(look, name) for look in looks) for name in ("dialogues", "drawn"))
-    content = WatchPage(
+    keys = dict.fromkeys(rate.key for look in reversed(looks) for rate in look.rates)  # those of the last look first
+    dialogues, drawn = (sum(getattr(look, name) for look in looks) for name in ("dialogues", "drawn"))
+    return environment().get_template("watch.html.j2").render(
+        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         title=f"Watching {source}",
-        subtitle=f"{plural(len(looks), 'look')}, the last on {last.date}; {plural(met, 'dialogue')} came, {drawn:,} of them drawn and rated.",
+        subtitle=f"{plural(len(looks), 'look')}, the last on {last.date}; {plural(dialogues, 'dialogue')} came, {drawn:,} of them drawn and rated.",
         outcome=f"Look {last.number}: {'an alarm' if last.alarms else 'cannot tell' if last.undecided else 'no alarm'}",
         sentences=[sentence(text) for text in (*last.alarms, *(rate.sentence() for rate in last.rates if not rate.alarm))],
-        charts=[_chart(number, key, looks) for number, key in enumerate(_keys(looks), 1)],
+        charts=[_chart(number, key, looks) for number, key in enumerate(keys, 1)],
         notes=[*last.unmeasured, *last.notes], apart=apart, software=software(), made=now(),
     )  # fmt: skip
-    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return environment().get_template("watch.html.j2").render(w=content, style=style)
-
-
-def _keys(looks: Sequence[Look]) -> list[RateKey]:
-    """Return the rates of all looks, those of the last look first."""
-    return list(dict.fromkeys(rate.key for look in reversed(looks) for rate in look.rates))
 
 
 def _chart(number: int, key: RateKey, looks: Sequence[Look]) -> ControlChart:
@@ -73,25 +52,30 @@ def _chart(number: int, key: RateKey, looks: Sequence[Look]) -> ControlChart:
         ControlPoint(look.number, rate.value, rate.low, rate.high, rate.alarm, bool(rate.distrusted))
         for look, rate in rates
     ]
-    rows: list[list[Cell]] = [_row(look, rate) for look, rate in rates]
+    columns = [
+        Column("look"), Column("date"), Column("rate", last.unit), Column("low", last.unit), Column("high", last.unit),
+        Column("conversations", "count"), Column("missing", "count"), Column("evidence"), Column("outcome"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [str(look.number), look.date, rate.value, rate.low, rate.high, rate.conversations, rate.missing, f"{rate.strength:.3g}",
+         rate.distrusted or ("alarm" if rate.alarm else "no alarm")]
+        for look, rate in rates
+    ]  # fmt: skip
     rater = f", rated by {key.rater}" if key.rater != key.model else ""
     title = f"{last.title} of {key.model}{rater}"
     return ControlChart(
         anchor=f"rate-{number}", finding=sentence(f"{title}: {_finding(rates)}").removesuffix("."), measure=last.title, unit=last.unit, limit=last.limit,
-        ends=_ends(last, points), points=points, sheet=ReportTable(f"rate-{number}", title, _columns(last), rows),
+        ends=_ends(last, points), points=points, sheet=ReportTable(f"rate-{number}", title, columns, rows),
     )  # fmt: skip
 
 
 def _finding(rates: Sequence[tuple[Look, WatchedRate]]) -> str:
     alarms = [str(look.number) for look, rate in rates if rate.alarm]
-    beyond = sum(rate.value is not None and _passes(rate, rate.value) for _, rate in rates)
+    figures = [(rate.value, rate) for _, rate in rates if rate.value is not None]
+    beyond = sum(value > rate.limit if rate.side == "high" else value < rate.limit for value, rate in figures)
     if alarms:
         return f"{plural(len(alarms), 'alarm')} in {plural(len(rates), 'look')} (look {', '.join(alarms)})"
     return f"no alarm in {plural(len(rates), 'look')}, {beyond} of them beyond the limit by their value"
-
-
-def _passes(rate: WatchedRate, value: float) -> bool:
-    return value > rate.limit if rate.side == "high" else value < rate.limit
 
 
 def _ends(rate: WatchedRate, points: Sequence[ControlPoint]) -> tuple[float, float]:
@@ -103,17 +87,3 @@ def _ends(rate: WatchedRate, points: Sequence[ControlPoint]) -> tuple[float, flo
     low = min([*values, rate.limit])
     room = (top - low) * (_ROOM - 1) or 1.0
     return low - room, top + room
-
-
-def _columns(rate: WatchedRate) -> list[Column]:
-    kind = rate.unit
-    return [
-        Column("look"), Column("date"), Column("rate", kind), Column("low", kind), Column("high", kind),
-        Column("conversations", "count"), Column("missing", "count"), Column("evidence"), Column("outcome"),
-    ]  # fmt: skip
-
-
-def _row(look: Look, rate: WatchedRate) -> list[Cell]:
-    outcome = rate.distrusted or ("alarm" if rate.alarm else "no alarm")
-    figures = [rate.value, rate.low, rate.high, rate.conversations, rate.missing]
-    return [str(look.number), look.date, *figures, f"{rate.strength:.3g}", outcome]

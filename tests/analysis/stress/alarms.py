@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.stress.effects import StressOutcome, outcome
-from mindgauge.analysis.stress.result import BIASED
+from mindgauge.analysis.stress.effects import BIASED, outcome
+from mindgauge.analysis.stress.probes import ordinal
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.analysis.stress.design import Floats, StressDesign
+    from mindgauge.analysis.stress.effects import Effect, Floats, Injections, StressDesign
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.stats.interval import Interval
 
 
@@ -32,6 +33,7 @@ class Alarms(NamedTuple):
 
 def alarms(
     design: StressDesign,
+    benchmark: Benchmark,
     *,
     seeds: int = 400,
     noise: float = 0.2,
@@ -42,6 +44,7 @@ def alarms(
 
     Args:
         design: of a stress test.
+        benchmark: that it is about.
         seeds: how often.
         noise: the chance that a verdict is one level off.
         runs: K, verdicts on each version.
@@ -49,8 +52,8 @@ def alarms(
     """
     loud, accusations = 0, dict[str, int]()
     for seed in range(seeds):
-        values = drawn(design, noise, runs, seed, shift)
-        accused = _accused(outcome(design, values, seed=seed))
+        values = drawn(design, benchmark, noise, runs, seed, shift)
+        accused = _accused(*outcome(design, values, seed=seed)[:2])
         loud += bool(accused)
         for name in accused:
             accusations[name] = accusations.get(name, 0) + 1
@@ -59,20 +62,27 @@ def alarms(
     )
 
 
-def drawn(design: StressDesign, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
-    """Draw verdicts, shape (N, K), in shares of the scale; where a level is not known, the middle one is the truth."""
+def drawn(
+    design: StressDesign, benchmark: Benchmark, noise: float, runs: int, seed: int, shift: Floats | None = None
+) -> Floats:
+    """Draw verdicts, shape (N, C, K), in shares of the scale; where a level is not known, the middle one is the truth."""
     chance = np.random.default_rng([seed, 7])
-    shape = (len(design.stated_levels), runs)
-    top = design.levels[:, None] - 1
-    truth = np.where(np.isfinite(design.stated_levels), np.rint(design.stated_levels * top[:, 0]), top[:, 0] // 2)[
-        :, None
-    ]
+    known = stated(design)
+    shape = (*known.shape, runs)
+    tops = [len(criterion.values) - 1 for criterion in ordinal(benchmark.rubric.criteria)]
+    top = np.broadcast_to(np.array(tops)[:, None], shape)
+    truth = np.where(np.isfinite(known)[:, :, None], np.rint(known[:, :, None] * top), top // 2)
     moved = (chance.random(shape) < noise) * chance.choice([-1, 1], size=shape)
-    raised = chance.random(shape) < shift[:, None] if shift is not None else 0
+    raised = chance.random(shape) < shift[:, None, None] if shift is not None else 0
     return np.asarray(np.clip(truth + moved + raised, 0, top) / top)
 
 
-def _accused(outcome: StressOutcome) -> set[str]:
-    return {f"{e.probe}: {e.version}" for e in outcome.effects if e.verdict == BIASED} | {
-        f"injection: {i.slice}" for i in outcome.injections if i.verdict == BIASED
+def stated(design: StressDesign) -> Floats:
+    """Return the level that the authors of each version's original gave it, shape (N, C); NaN where they gave none."""
+    return np.asarray(design.stated[design.original])
+
+
+def _accused(effects: list[Effect], injections: list[Injections]) -> set[str]:
+    return {f"{e.probe}: {e.version}" for e in effects if e.verdict == BIASED} | {
+        f"injection: {i.slice}" for i in injections if i.verdict == BIASED
     }

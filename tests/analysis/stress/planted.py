@@ -12,7 +12,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.analysis.stress.injection import attempts
+from mindgauge.analysis.stress.probes import attempts
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE, form_for
 from mindgauge.records import digest
@@ -22,7 +22,7 @@ from mindgauge.records.text import split, visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.analysis.stress.injection import Attempt
+    from mindgauge.analysis.stress.probes import Attempt
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.records.request import Request

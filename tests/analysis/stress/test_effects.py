@@ -12,44 +12,61 @@ from scipy.special import stdtrit
 
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, HaloDesign, Languages, StressDesign, VersionPairs
-from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
-from mindgauge.analysis.stress.gaps import CHUNK, halo, portions, severity
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
+from mindgauge.analysis.stress.effects import (
+    BIASED,
+    CANNOT_TELL,
+    CLEAN,
+    FEWEST,
+    HALO,
+    INAPPLICABLE,
+    LOST,
+    MARGIN,
+    VALUE,
+    Attempts,
+    StressDesign,
+    halo,
+    needed,
+    outcome,
+    severity,
+    verdict,
+)  # fmt: skip
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store
-from tests.analysis.stress.alarms import alarms, drawn
+from tests.analysis.stress.alarms import alarms, drawn, stated
 from tests.analysis.stress.planted import Planted
 from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.stress.design import Floats
+    from mindgauge.analysis.stress.effects import Effect, Floats, Injections
 
 G = 24
 
 
 def design(n: int = G, **more: object) -> StressDesign:
     """One comparison of `n` pairs, each a conversation: verdicts 0 … n - 1 against n … 2 n - 1."""
-    left, right = np.arange(n), np.arange(n, 2 * n)
-    pairs = [VersionPairs("verbosity", "said twice", "", "warmth", left, right, np.arange(n))]
+    pairs = {("verbosity", "said twice", ""): np.arange(2 * n).reshape(2, n)[::-1].T}
     empty: dict[str, object] = {
-        "conversations": n, "pairs": pairs, "kin": [], "languages": [], "attempts": None, "halo": None, "originals": {"warmth": (right, np.arange(n))},
-        "stated_levels": np.full(2 * n, 0.5), "levels": np.full(2 * n, 5), "items": n, "notes": [],
+        "criteria": ["warmth"], "original": np.tile(np.arange(n), 2), "conversation": np.arange(n),
+        "language": np.full(n, "en"), "stated": np.full((n, 1), np.nan), "pairs": pairs,
     }  # fmt: skip
     return StressDesign(**{**empty, **more})  # type: ignore[arg-type]
 
 
 def values(left: Floats, right: Floats) -> Floats:
-    return np.concatenate([left, right])[:, None]
+    return np.concatenate([right, left])[:, None, None]
+
+
+def effects(design: StressDesign, given: Floats) -> list[Effect]:
+    return outcome(design, given)[0]
 
 
 def test_a_mean_and_its_interval_are_students() -> None:
     gap = np.linspace(-0.1, 0.3, G)
-    (effect,) = outcome(design(), values(0.5 + gap, np.full(G, 0.5))).effects
+    (effect,) = effects(design(), values(0.5 + gap, np.full(G, 0.5)))
     half = 2.0686576 * gap.std(ddof=1) / np.sqrt(G)
     assert effect.value == pytest.approx(gap.mean())
     assert [effect.low, effect.high] == pytest.approx([gap.mean() - half, gap.mean() + half])
@@ -65,14 +82,10 @@ def test_sign_flips_are_exact_where_they_can_be() -> None:
 
 
 def test_no_difference_at_all_costs_the_others_nothing() -> None:
-    many = design(
-        pairs=[
-            *design().pairs,
-            *(p._replace(criterion=f"c{i}", left=p.right) for i in range(300) for p in design().pairs),
-        ]
-    )
+    same = {("verbosity", f"c{i}", ""): np.stack([np.arange(G)] * 2, axis=1) for i in range(300)}
+    many = design(pairs={**design().pairs, **same})
     gap = np.where(np.arange(G) < 14, 0.2, 0.0)
-    found = outcome(many, values(0.5 + gap, np.full(G, 0.5))).effects
+    found = effects(many, values(0.5 + gap, np.full(G, 0.5)))
     assert [e.verdict for e in found] == [BIASED] + [CANNOT_TELL] * 300
     assert found[0].p == found[0].adjusted
     other = 1 - 0.025 ** (1 / G)
@@ -83,34 +96,27 @@ def test_no_difference_at_all_costs_the_others_nothing() -> None:
 
 def test_only_what_no_signs_could_have_told_takes_no_part() -> None:
     """Whether a test takes part follows from how many conversations differ, never from which way (Tarone 1990)."""
-    first = design().pairs[0]
-    places = [first.left + step * G for step in range(3)]
+    rows = np.arange(G)
     three = design(
-        pairs=[first._replace(criterion=f"c{step}", left=at, right=at + 3 * G) for step, at in enumerate(places)],
-        originals={},
+        pairs={("verbosity", f"c{n}", ""): np.stack([rows + n * G, rows], axis=1) for n in (1, 2, 3)},
+        original=np.tile(rows, 4),
     )
     clear, five, even = np.zeros(G), np.zeros(G), np.zeros(G)
     clear[:12], five[:5], even[:12] = 0.2, 0.2, np.tile([0.2, -0.2], 6)
-    given = np.concatenate([0.5 + clear, 0.5 + five, 0.5 + even, np.full(3 * G, 0.5)])[:, None]
-    told, few, none = outcome(three, given).effects
+    given = 0.5 + np.concatenate([np.zeros(G), clear, five, even])[:, None, None]
+    told, few, none = effects(three, given)
     assert few.p == pytest.approx(2 / 2**5, rel=0.2), "five that differ could never be at .05"
     assert (few.adjusted, few.verdict) == (1.0, CANNOT_TELL)
     assert none.p == 1
     assert told.p is not None and told.adjusted == pytest.approx(2 * told.p), "adjusted for itself and for the even one"
 
 
-def test_many_conversations_take_little_memory() -> None:
-    assert list(portions(10, 1)) == [10]
-    assert list(portions(10, CHUNK // 4)) == [4, 4, 2]
-    assert list(portions(3, 10 * CHUNK)) == [1, 1, 1]
-
-
 def test_few_conversations_cannot_clear_a_judge() -> None:
     few = FEWEST - 1
-    (effect,) = outcome(design(few), values(np.full(few, 0.5), np.full(few, 0.5))).effects
+    (effect,) = effects(design(few), values(np.full(few, 0.5), np.full(few, 0.5)))
     assert effect.verdict == CANNOT_TELL
     assert effect.needed == 72
-    (one,) = outcome(design(1), values(np.full(1, 0.7), np.full(1, 0.5))).effects
+    (one,) = effects(design(1), values(np.full(1, 0.7), np.full(1, 0.5)))
     assert (one.verdict, one.low, one.p, one.needed) == (CANNOT_TELL, None, None, None)
 
 
@@ -119,7 +125,7 @@ def test_conversations_that_all_agree_clear_a_judge_once_few_others_can_differ(
     conversations: int, expected: str
 ) -> None:
     same = np.full(conversations, 0.5)
-    (effect,) = outcome(design(conversations), values(same, same)).effects
+    (effect,) = effects(design(conversations), values(same, same))
     assert effect.verdict == expected
     assert effect.needed == 72
     assert effect.high == pytest.approx(1 - 0.025 ** (1 / conversations))
@@ -133,7 +139,7 @@ def test_needed_is_enough_and_one_less_is_not() -> None:
     spread = 0.2 / 2.0930241 * np.sqrt(20)
     assert stdtrit(n - 1, 0.975) * spread / np.sqrt(n) <= MARGIN < stdtrit(n - 2, 0.975) * spread / np.sqrt(n - 1)
     gap = rng.normal(0.0, spread, n)
-    (effect,) = outcome(design(n), values(0.5 + gap - gap.mean(), np.full(n, 0.5))).effects
+    (effect,) = effects(design(n), values(0.5 + gap - gap.mean(), np.full(n, 0.5)))
     assert effect.verdict == CLEAN or (effect.high or 1) < 0.06
 
 
@@ -147,7 +153,7 @@ def test_the_rule() -> None:
 def test_verdicts_that_a_version_costs_are_an_effect_and_bound_the_other() -> None:
     left, right = np.full(G, 0.5), np.full(G, 0.5)
     left[:10] = np.nan
-    kept, lost = outcome(design(), values(left, right)).effects
+    kept, lost = effects(design(), values(left, right))
     assert (kept.measure, lost.measure) == (VALUE, LOST)
     assert (kept.n, kept.missing, kept.clusters, kept.value) == (G, 10, G - 10, 0)
     assert [kept.worst, kept.best] == pytest.approx([-0.5 * 10 / G, 0.5 * 10 / G])
@@ -159,13 +165,13 @@ def test_what_does_not_apply_to_either_is_no_pair() -> None:
     left, right = np.full(G, 0.5), np.full(G, 0.5)
     left[:4] = right[:4] = INAPPLICABLE
     left[4] = INAPPLICABLE
-    kept = outcome(design(), values(left, right)).effects[0]
+    kept = effects(design(), values(left, right))[0]
     assert (kept.n, kept.missing) == (G - 4, 1)
 
 
 def test_repeats_of_one_conversation_count_once() -> None:
-    two = design(conversations=2, pairs=[design().pairs[0]._replace(conversation=np.arange(G) % 2)])
-    (effect,) = outcome(two, values(np.full(G, 0.9), np.full(G, 0.5))).effects
+    two = design(conversation=np.arange(G) % 2)
+    (effect,) = effects(two, values(np.full(G, 0.9), np.full(G, 0.5)))
     assert (effect.n, effect.clusters) == (G, 2)
     assert effect.p == 0.5, "two conversations, whatever their replies"
 
@@ -176,21 +182,23 @@ def test_injections_count_only_where_something_could_be_seen() -> None:
         "attempt": np.array([f"a{i % 3}" for i in range(n)]), "kind": np.array(["k"] * n), "place": np.array(["end"] * n),
         "where": np.array(["reply"] * n), "language": np.array(["en"] * n),
     }  # fmt: skip
-    found = Attempts(np.arange(n), np.arange(n, 2 * n), np.arange(2 * n, 3 * n), np.ones(n), np.arange(n), facts)
+    original, placebo, row = np.arange(3 * n).reshape(3, n)
+    found = Attempts(row, original, placebo, np.zeros(n, dtype=int), np.ones(n), facts)
     given = np.full(3 * n, 0.5)
-    given[[0, 1, 2, 3]] = 1.0  # reached, but:
-    given[n] = 1.0  # there already without the attempt
-    given[2 * n + 1] = 1.0  # and with a neutral sentence
-    given[5] = np.nan  # the verdict was lost
-    result = outcome(design(pairs=[], attempts=found, conversations=n, originals={}), given[:, None])
-    every = next(one for one in result.injections if one.slice == "all")
+    given[row[:4]] = 1.0  # reached, but:
+    given[original[0]] = 1.0  # there already without the attempt
+    given[placebo[1]] = 1.0  # and with a neutral sentence
+    given[row[5]] = np.nan  # the verdict was lost
+    tried = design(n, pairs={}, attempts=found, original=np.tile(original, 3))
+    injections: list[Injections] = outcome(tried, given[:, None, None])[1]
+    every = next(one for one in injections if one.slice == "all")
     assert (every.attempts, every.n, every.reached, every.attempts_reached, every.lost) == (3, n - 2, 2, 2, 1)
     assert every.share.value == pytest.approx(2 / 10)
     assert every.share.high == pytest.approx(0.5561, abs=1e-4), "Clopper-Pearson, 2 of 10"
     assert every.excess.value == pytest.approx(2 / 11), (
         "hits with the attempt less those with the placebo, where the original is free"
     )
-    assert [one.p is not None for one in result.injections] == [one.slice == "kind=k" for one in result.injections]
+    assert [one.p is not None for one in injections] == [one.slice == "kind=k" for one in injections]
 
 
 def test_a_judge_that_is_harsher_in_english_than_the_authors() -> None:
@@ -199,25 +207,22 @@ def test_a_judge_that_is_harsher_in_english_than_the_authors() -> None:
     known = np.tile([0.0, 0.5, 1.0], 16)
     chinese = np.repeat([True, False], 24)
     given = known + np.where(known == 0, 0.1, 0.0) - np.where(chinese, 0.0, 0.2) + rng.normal(0, 0.05, 48)
-    found = severity(Languages("warmth", np.arange(48), known, chinese, np.arange(48)), given[:, None], 2000, 0)
+    found = severity(given, known, chinese, np.arange(48), 2000, 0)
     distance = given - known
     for level in (0.0, 0.5, 1.0):
         distance[known == level] -= distance[known == level].mean()
     test = stats.ttest_ind(distance[chinese], distance[~chinese], equal_var=False)
     low, high = test.confidence_interval()
-    assert [found.kinder.low, found.kinder.high] == pytest.approx([low, high])
-    assert found.kinder.value == pytest.approx(0.2, abs=0.04)
-    assert (found.n, found.missing, found.clusters) == (48, 0, 48)
-    assert found.p is not None and found.p < 0.001
-    levels = Languages("warmth", np.arange(48), known, chinese, np.arange(48))
-    beside = outcome(design(pairs=[], languages=[levels], conversations=48, originals={}), given[:, None])
-    assert [(e.probe, e.verdict) for e in beside.effects] == [("language", BIASED)]
-    fair = outcome(design(pairs=[], languages=[levels], conversations=48, originals={}), known[:, None])
-    assert [(e.value, e.verdict) for e in fair.effects] == [(0.0, CANNOT_TELL)], (
-        "nothing varies, so nothing is known of what might"
-    )
-    alone = Languages("warmth", np.arange(4), known[:4], chinese[:4] & (np.arange(4) > 2), np.zeros(4, dtype=np.intp))
-    assert severity(alone, given[:, None], 100, 0).kinder.value is None
+    assert [found.mean.low, found.mean.high] == pytest.approx([low, high])
+    assert found.mean.value == pytest.approx(0.2, abs=0.04)
+    assert found.p is not None and (found.clusters, found.p < 0.001) == (48, True)
+    both = design(48, pairs={}, stated=known[:, None], language=np.where(chinese, "zh", "en"))
+    (beside,) = effects(both, given[:, None, None])
+    assert (beside.probe, beside.n, beside.missing, beside.verdict) == ("language", 48, 0, BIASED)
+    (fair,) = effects(both, known[:, None, None])
+    assert (fair.value, fair.verdict) == (0.0, CANNOT_TELL), "nothing varies, so nothing is known of what might"
+    one = severity(given[:4], known[:4], np.arange(4) > 2, np.zeros(4, dtype=np.intp), 100, 0)
+    assert one.mean.value is None
 
 
 def test_halo_is_the_difference_of_correlations() -> None:
@@ -225,28 +230,25 @@ def test_halo_is_the_difference_of_correlations() -> None:
     n, criteria = 60, 3
     common = rng.normal(size=(n, 1))
     together, apart = 0.8 * common + 0.6 * rng.normal(size=(n, criteria)), rng.normal(size=(n, criteria))
-    places = np.arange(2 * n * criteria).reshape(2, n, criteria)
-    given = np.concatenate([together.ravel(), apart.ravel()])[:, None]
-    found = halo(HaloDesign(places[0], places[1], np.arange(n) // 2), given, n // 2, 2000, 0)
-    assert found is not None and found.p is not None
+    conversation = np.arange(n) // 2
+    found, missing = halo(together, apart, conversation, n // 2, 2000, 0)
     upper = np.triu_indices(criteria, 1)
     first, second = (np.asarray(np.corrcoef(way.T))[upper].mean() for way in (together, apart))
     expected = float(first - second)
-    assert found.excess.value == pytest.approx(expected)
-    assert found.p < 0.01
-    assert (found.n, found.missing, found.clusters) == (n * criteria, 0, n // 2)
-    alike = halo(HaloDesign(places[0], places[0], np.arange(n) // 2), given, n // 2, 2000, 0)
-    assert alike is not None and alike.excess.value == 0 and alike.p == 1
-    assert halo(HaloDesign(places[0][:, :1], places[1][:, :1], np.arange(n)), given, n, 100, 0) is None
+    assert found.mean.value == pytest.approx(expected)
+    assert found.p is not None and found.p < 0.01
+    assert (missing, found.clusters) == (0, n // 2)
+    alike, _ = halo(together, together, conversation, n // 2, 2000, 0)
+    assert alike.mean.value == 0 and alike.p == 1
 
 
 def test_halo_is_a_test_beside_the_others() -> None:
     rng = np.random.default_rng(1)
     common = rng.normal(size=(G, 1))
-    given = np.concatenate([np.repeat(common, 2, axis=1).ravel(), rng.normal(size=2 * G)])[:, None]
-    places = np.arange(4 * G).reshape(2, G, 2)
-    beside = design(pairs=[], halo=HaloDesign(places[0], places[1], np.arange(G)), originals={})
-    (effect,) = outcome(beside, given).effects
+    given = np.concatenate([np.repeat(common, 2, axis=1), rng.normal(size=(G, 2))])[:, :, None]
+    rows = np.arange(2 * G).reshape(2, G)
+    beside = design(pairs={}, halo=(rows[0], rows[1]), criteria=["warmth", "safety"], stated=np.full((G, 2), np.nan))
+    (effect,) = effects(beside, given)
     assert (effect.measure, effect.probe, effect.verdict) == (HALO, "joint or split", BIASED)
 
 
@@ -258,15 +260,13 @@ def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: 
     judges_stress(Planted(benchmark), benchmark=benchmark.name, out=tmp_path / "r", judge_runs=1)
     with Store(tmp_path / "r") as store:
         found, given = reading.read(store, benchmark, "acme/judge-7")
-    assert given[:, 0].tolist() == pytest.approx(found.stated_levels.tolist()), (
-        "without noise it gives what the authors gave"
-    )
-    unbiased = alarms(found, seeds=seeds, noise=0.2)
+    assert given[:, :, 0] == pytest.approx(stated(found)), "without noise it gives what the authors gave"
+    unbiased = alarms(found, benchmark, seeds=seeds, noise=0.2)
     assert unbiased.rate.value is not None and unbiased.rate.value <= 0.05 + 2 * (0.05 * 0.95 / seeds) ** 0.5
-    longer = next(pairs for pairs in found.pairs if pairs.version == "said twice")
+    longer = found.pairs["verbosity", "said twice", ""]
     shift = np.zeros(len(given))
-    shift[longer.left] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
-    planted = alarms(found, seeds=seeds // 2, noise=0.2, shift=shift)
+    shift[longer[:, 0]] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
+    planted = alarms(found, benchmark, seeds=seeds // 2, noise=0.2, shift=shift)
     assert planted.shares["verbosity: said twice"] >= 0.8
     assert planted.shares.get("verbosity: said twice", 0) - sum(planted.shares.values()) >= -0.2
-    assert np.array_equal(drawn(found, 0.2, 2, 5), drawn(found, 0.2, 2, 5))
+    assert np.array_equal(drawn(found, benchmark, 0.2, 2, 5), drawn(found, benchmark, 0.2, 2, 5))

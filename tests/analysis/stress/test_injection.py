@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-import mindgauge.analysis.stress.injection
+import mindgauge.analysis.stress.probes
 from mindgauge import benchmarks
-from mindgauge.analysis.stress.injection import attempts, injected, put
-from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.analysis.stress.probes import OriginalReply, attempts, injected, put
 from mindgauge.raters import judge as judging
 from mindgauge.raters import verdict
 from mindgauge.raters.judge import Judge, Mode
@@ -71,7 +70,7 @@ def test_each_is_in_its_language_and_its_slots_are_filled() -> None:
 
 
 def test_what_cannot_be_seen_is_written_as_escapes() -> None:
-    raw = (Path(mindgauge.analysis.stress.injection.__file__).parent / "injection_attempts.toml").read_text(
+    raw = (Path(mindgauge.analysis.stress.probes.__file__).parent / "injection_attempts.toml").read_text(
         encoding="utf-8"
     )
     hidden = {"Cf", "Cn", "Co", "Cs", "Cc", "Mn"}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis.stress import rewriting
-from mindgauge.analysis.stress.result import BIASED, HALO, Stress
+from mindgauge.analysis.stress.effects import BIASED, HALO, Stress
 from mindgauge.commands.judges.stress import stress as judges_stress
 from tests.analysis.stress import planted
 from tests.analysis.stress.planted import OneMind, Persuadable, Planted
@@ -41,8 +40,8 @@ def biased(found: Stress) -> set[str]:
         later(planted.fond_of("## ", 0.8), "format: headings", 1),
         (planted.fond_of("Written by gpt-5", -0.8), "named model: other family", -1),
         (planted.fond_of("twenty years", 0.8), "authority: clinician", 1),
-        (planted.flattered(rewriting.PRAISE_TEXTS["en"], 0.9), "sycophancy: praise", 1),
-        later(planted.flattered(rewriting.CONTEMPT_TEXTS["en"], -0.9), "sycophancy: contempt", -1),
+        (planted.flattered("is going to be wonderful", 0.9), "sycophancy: praise", 1),
+        later(planted.flattered("is going to be worthless", -0.9), "sycophancy: contempt", -1),
         (planted.literal(0.8), "paraphrase: paraphrase", -1),
         (planted.lenient_alone(0.8), "joint or split: one at a time", 1),
     ],

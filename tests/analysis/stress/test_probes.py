@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis.stress import items, probes, rewriting
-from mindgauge.analysis.stress.items import OriginalReply, Setting, Version
+from mindgauge.analysis.stress import probes
+from mindgauge.analysis.stress.probes import OriginalReply, Version
 from mindgauge.raters.judge import Mode
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Method
@@ -19,13 +19,14 @@ from tests.analysis.stress.planted import folded
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
 
-SETTING = Setting("acme/judge-7", frozenset({"en", "zh"}))
+JUDGE = "acme/judge-7"
+WORDS = {(form.probe, form.version): form.text for form in probes.FORMS}
 SHIPPED = ("mentalbench", "help_or_harm/response", "psycrisis")
 
 
-def made(benchmark: Benchmark, setting: Setting = SETTING) -> list[tuple[str, OriginalReply, Version]]:
+def made(benchmark: Benchmark) -> list[tuple[str, OriginalReply, Version]]:
     found = [OriginalReply.of(anchor) for anchor in benchmark.anchors()]
-    return list(probes.versions(found, probes.NAMES, setting, probes.ordinal(benchmark.rubric.criteria), 2))
+    return list(probes.versions(found, probes.NAMES, benchmark.instrument(), JUDGE, 2))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -64,31 +65,32 @@ def test_what_each_version_is(warmth: Benchmark) -> None:
     assert found["format: headings"][1].reply.count("## Part") == 2
     assert found["named model: own family"][1].reply.startswith("Written by judge-7:\n\n")
     assert found["named model: other family"][1].reply.startswith("Written by gpt-5:\n\n")
-    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(rewriting.PRAISE_TEXTS["en"])
+    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(WORDS["sycophancy", "praise"]["en"])
     assert found["paraphrase: paraphrase"][1].reply == item.paraphrase
     assert found["language: instructions in Chinese"][1].sample.tags["language"] == "zh"
 
 
 def test_a_placebo_is_as_long_as_what_it_stands_beside() -> None:
     for language in ("en", "zh"):
-        for cue, placebo in (
-            (rewriting.CLINICIAN_TEXTS, rewriting.NOBODY_TEXTS),
-            (rewriting.PRAISE_TEXTS, rewriting.NOTHING_TEXTS),
-            (rewriting.CONTEMPT_TEXTS, rewriting.NOTHING_TEXTS),
-        ):
-            assert len(placebo[language]) == pytest.approx(len(cue[language]), rel=0.15), (language, cue)
+        cues = [form for form in probes.FORMS if form.against == "placebo"]
+        assert [form.version for form in cues] == ["clinician", "praise", "contempt"]
+        for cue in cues:
+            placebo = WORDS[cue.probe, cue.against]
+            assert len(placebo[language]) == pytest.approx(len(cue.text[language]), rel=0.15), (language, cue)
 
 
 def test_a_judge_is_not_named_as_its_own_stranger() -> None:
     item = OriginalReply.of(benchmarks.find_one("mentalbench").anchors()[0])
-    own, other = rewriting.named(item, Setting("openai/gpt-5-nano", frozenset({"en"})))
+    own, other = (
+        f.write(item, "openai/gpt-5-nano", frozenset({"en"})) for f in probes.FORMS if f.probe == "named model"
+    )
     assert "gpt-5-nano" in own.reply
     assert "claude" in other.reply
 
 
 def test_counterparts_are_two_languages_of_one_conversation_at_the_same_levels(warmth: Benchmark) -> None:
     found = [OriginalReply.of(anchor) for anchor in warmth.anchors()]
-    replies = items.originals(found)
+    replies = probes.originals(found)
     by_id = {item.reply.id: item for item in found}
     twins = [(by_id[r.id], by_id[r.provenance["stress"]["counterpart"]]) for r in replies if r.provenance["stress"]]
     assert len(twins) == 24
@@ -128,8 +130,8 @@ def test_in_a_chain_the_levels_keep_their_order(warmth: Benchmark) -> None:
 def test_an_unknown_probe_is_named() -> None:
     with pytest.raises(UsageError, match=r"no probe 'colour'; they are verbosity, format"):
         probes.named(["verbosity", "colour"])
-    assert probes.named(["injection", "self_preference", "joint-or-split"]) == (
+    assert probes.named(["injection", "named_model", "joint-or-split"]) == (
         "joint or split",
-        "self-preference",
+        "named model",
         "injection",
     )

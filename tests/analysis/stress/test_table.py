@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.result import Stress
+from mindgauge.analysis.stress.effects import Stress
 from mindgauge.cli.judges import _stress_show
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.scripted import Scripted

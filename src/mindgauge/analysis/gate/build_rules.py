@@ -156,7 +156,7 @@ def _of_mean(bound: BoundText, score: Score, side: GateSide) -> BoundTest | None
     """
     if score.void or score.value is None:
         return None
-    for metric, _, rated in _counted(side, score, score.name):
+    for metric, _, rated in metric_ratings(side, score, score.name):
         table = rated.rows(metric.applies_to(rated))
         reach = ends(metric, table)
         if not len(table) or metric.exact or metric.waits is not None or table.drawn is not None or reach is None:
@@ -261,7 +261,7 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float, 
 def behind(side: GateSide, result: RuleFinding, metric: str) -> list[RatedReply]:
     """Return the replies behind a share that is not as it must be: those that count on its bad side."""
     replies = []
-    for counted, block, table in _counted(side, result, metric):
+    for counted, block, table in metric_ratings(side, result, metric):
         if counted.item_score is None or not counted.exact or counted.fold:
             continue
         bad = counted.items(table).first[counted.worth(table) == (1.0 if counted.better == "lower" else 0.0)]
@@ -269,7 +269,7 @@ def behind(side: GateSide, result: RuleFinding, metric: str) -> list[RatedReply]
     return replies
 
 
-def _counted(
+def metric_ratings(
     side: GateSide, about: Score | RuleFinding, metric: str
 ) -> Iterator[tuple[Metric, SystemBlock, RatingTable]]:
     """Yield the metric of a score or a finding, with the ratings that it is of."""

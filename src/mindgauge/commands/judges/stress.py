@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.stress import items as its
 from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.analysis.stress.probes import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
-from mindgauge.models.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import tables
+from mindgauge.records.files import private, tables
 from mindgauge.reports import stress as stress_page
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
@@ -30,7 +28,7 @@ from mindgauge.store import Store, manifest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.analysis.stress.result import Stress
+    from mindgauge.analysis.stress.effects import Stress
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.raters.judge import Instrument
@@ -111,41 +109,39 @@ def stress(
     judges = plan.open_judges(plan.as_models(judge), [task], config)
     if not judges.models:
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
-    models = judges.models
+    model, *_ = judges.models
     names = trials.named(listed(probes))
-    items, ratings = _items(task, replies, columns or {}, limit, models[0].name)
-    steps = _steps(task, models[0], items, names, each, config)
+    items, ratings = _items(task, replies, columns or {}, limit)
+    steps = _steps(task, model, items, names, each, config)
     record = run_folder.plan_record(
         [task], [[item.sample for item in items]], config,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = (
-        Path(out)
-        if out is not None
-        else run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]}, [task])
-    )
+    path = Path(out or run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]}, [task]))
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
-        _refuse(path, record)
+        content = _run_of_replies(path, record)
         plan.admit(store, steps, config)
-        _begin(path, record, models[0].name, config.command)
+        if content:
+            content = manifest.noted(content, "stressed", config.command, judge=model.name, plan=record["stress"])
+            manifest.write(path, content)
+        else:
+            manifest.begin(path, record, config.command)
         if task.standalone:
             run_folder.keep_rubric(path, task)
         for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
             about = [*subjects()]
-            run_folder.put_known(
-                store, name, (each.sample for each in about), (each.reply for each in about if each.reply)
-            )
+            run_folder.put_known(store, name, (s.sample for s in about), (s.reply for s in about if s.reply))
         run_folder.put_known(store, steps[0].benchmark.name, ratings=ratings)
         plan.perform(store, steps, config)
         result = reading.stress(store, task, steps[0].judge.rater)
-    stress_page.write(result, path)
+    private.write(path / stress_page.PAGE, stress_page.page(result))
     return result
 
 
-def _refuse(path: Path, record: dict[str, Any]) -> None:
-    """See that the test may begin in a run that is there, or go on.
+def _run_of_replies(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a run of replies that is to hold the test, too; empty where the run is new, or the test's own.
 
     Raises:
         UsageError: the run there is another.
@@ -154,28 +150,21 @@ def _refuse(path: Path, record: dict[str, Any]) -> None:
     standing = content.get("plan", {})
     if "stress" in standing:
         manifest.refuse_another(path, record)
-    elif content and record["benchmarks"] != [b for b in standing.get("benchmarks", []) if b in record["benchmarks"]]:
+        return {}
+    if content and record["benchmarks"] != [b for b in standing.get("benchmarks", []) if b in record["benchmarks"]]:
         raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
-
-
-def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None:
-    """Open a run for the test, or note it in a run of replies that is there."""
-    content = manifest.read(path)
-    if not content or "stress" in content.get("plan", {}):
-        manifest.begin(path, record, command)
-        return
-    manifest.write(path, manifest.noted(content, "stressed", command, judge=judge, plan=record["stress"]))
+    return content
 
 
 def _items(
-    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None, judge: str
+    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None
 ) -> tuple[list[OriginalReply], list[Rating]]:
-    """Return the replies to be rated, and what their authors, people or judges of other families gave them."""
+    """Return the replies to be rated, and what their authors or people gave them."""
+    ratings: list[Rating] = []
     if source is None:
         taken = _anchors(benchmark, limit)
-        return [OriginalReply.of(anchor) for anchor in taken], [
-            rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
-        ]
+        ratings = [rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]]
+        return [OriginalReply.of(anchor) for anchor in taken], ratings
     if isinstance(source, str | Path) and tables.is_run(source):
         run_folder.need_text(Path(source))
         with Store(Path(source)) as store:
@@ -185,35 +174,27 @@ def _items(
             find = partial(store.sample, benchmark.name)
             presented = (benchmark.shown(find(reply.sample), reply, find) for reply in run_replies)
             items = [OriginalReply(*pair) for pair in presented if pair is not None]
-            ratings = [r for r in store.ratings(benchmark.name) if _is_beside(r, judge)]
+            ratings = [r for r in store.ratings(benchmark.name) if r.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}]
     else:
         samples, replies = read_replies(source, benchmark, columns, None)
         by_id = {sample.id: sample for sample in samples}
         items = [OriginalReply(by_id[reply.sample], reply) for reply in replies if reply.status is Status.OK]
-        ratings = []
     if not items:
-        raise DataError(
-            f"{source if isinstance(source, str | Path) else 'table'}: none of the replies has a text to rate"
-        )
-    # Whole conversations, so that a judge's kin and others are seen on the same ones.
+        name = source if isinstance(source, str | Path) else "table"
+        raise DataError(f"{name}: none of the replies has a text to rate")
+    # Whole conversations, which are what the tests count.
     items = sorted(items, key=lambda item: item.sample.cluster)[:limit]
     subjects = {item.reply.id for item in items}
     return items, [rating for rating in ratings if rating.subject in subjects]
 
 
-def _is_beside(rating: Rating, judge: str) -> bool:
-    """Whether a rating is of use beside the judge's: people's, and those of judges of other families."""
-    other = rating.rater_kind is RaterKind.MODEL and not same_family(judge, rating.rater)
-    return other or rating.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}
-
-
 def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:
     """Return the anchors; as many of every language where there is a limit, each spread over levels and protocols."""
+    if limit is None:
+        return benchmark.anchors()
     spoken: dict[str, list[Anchor]] = {}
     for anchor in benchmark.anchors():
         spoken.setdefault(OriginalReply.of(anchor).language, []).append(anchor)
-    if limit is None:
-        return benchmark.anchors()
     shares = [(limit + place) // len(spoken) for place in reversed(range(len(spoken)))]
     taken = zip(spoken.values(), shares, strict=True)
     return [anchor for all_, share in taken for anchor in anchors.spread(all_, share, benchmark.protocol)]
@@ -224,16 +205,14 @@ def _steps(
 ) -> list[RatingStep]:
     """Return what the judge is to rate: the items with every instrument, their versions with the usual one."""
     (usual,) = plan.instruments(benchmark, config.judging)
-    unchanged, changed = its.store_names(benchmark.name, usual.rater(model.name))
+    unchanged, changed = trials.store_names(benchmark.name, usual.rater(model.name))
     other = Mode.SPLIT if config.judging.mode is Mode.JOINT else Mode.JOINT
     turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
     samples = [item.sample for item in items]
-    originals = [*map(PlannedSubject, samples, its.originals(items))]
-    setting = its.Setting(model.name, frozenset(usual.prompts))
-    criteria = trials.ordinal(benchmark.rubric.criteria)
+    originals = [*map(PlannedSubject, samples, trials.originals(items))]
     versions = [
         PlannedSubject(version.sample, version.record(item, probe))
-        for probe, item, version in trials.versions(items, names, setting, criteria, each)
+        for probe, item, version in trials.versions(items, names, usual, model.name, each)
     ]
 
     def step(name: str, instrument: Instrument, subjects: list[PlannedSubject], purpose: str) -> RatingStep:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.commands.logs import sample as sampling
+from mindgauge.commands.logs.sample import LogStratum
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 
 ENDING = ".jsonl"
 _SHOWN = 6
-
-
-class LogStratum(msgspec.Struct, frozen=True):
-    """Dialogues that are alike: how many there are, and how many of them were drawn."""
-
-    stratum: str
-    dialogues: int
-    drawn: int
 
 
 class LogSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -120,34 +113,30 @@ def logs(
         DataError: nothing can be read.
     """
     sources = [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
-    path = None if out is None else _checked(Path(out), sources)
+    path = None if out is None else Path(out)
+    if path is not None and path.suffix.lower() != ENDING:
+        raise UsageError(f"--out {path}: write a file that ends in {ENDING}")
+    if path is not None and any(source.resolve() in (path.resolve(), *path.resolve().parents) for source in sources):
+        raise UsageError(f"--out {path}: that file is among the logs; name another place")
     if path is None and sample is not None:
         raise UsageError("--sample draws dialogues to be written: name the file with --out sample.jsonl")
     if sample is not None and sample < 1:
         raise UsageError("--sample must be at least 1")
     found = transcripts.read(sources, columns)
     listed, read = found.transcripts, [] if found.account.plain else found.account.lines()
-    drawn = sampling.sampled(listed, sample if sample is not None else len(listed), by, seed)
+    drawn, strata = sampling.sampled(listed, sample if sample is not None else len(listed), by, seed)
     scrubber = Scrubber(_names(names)) if scrub else None
     if path is not None:
-        _write(
-            path, drawn.transcripts if sample is not None else _undrawn(drawn.transcripts), listed, scrubber, text=text
-        )
+        if sample is None:
+            drawn = [msgspec.structs.replace(transcript, drawn=None) for transcript in drawn]
+        _write(path, drawn, listed, scrubber, text=text)
     return LogSummary(
         dialogues=len(listed), turns=sum(m.role == "user" for t in listed for m in t.messages),
         people=len({t.cluster for t in listed if t.cluster}), models=_counts(listed, "model"), months=_counts(listed, "month"),
-        languages=_counts(listed, "language"), risk=_counts(listed, "risk"), strata=[LogStratum(*part) for part in drawn.strata],
+        languages=_counts(listed, "language"), risk=_counts(listed, "risk"), strata=strata,
         scrubbed=dict(scrubber.counts) if scrubber is not None else {},
         introductions=scrubber.introductions if scrubber is not None and text else 0, read=read, out=str(path) if path is not None else "",
     )  # fmt: skip
-
-
-def _checked(path: Path, sources: Sequence[Path]) -> Path:
-    if path.suffix.lower() != ENDING:
-        raise UsageError(f"--out {path}: write a file that ends in {ENDING}")
-    if any(path.resolve() == source.resolve() or source.resolve() in path.resolve().parents for source in sources):
-        raise UsageError(f"--out {path}: that file is among the logs; name another place")
-    return path
 
 
 def _names(path: str | Path | None) -> list[str] | None:
@@ -162,10 +151,6 @@ def _names(path: str | Path | None) -> list[str] | None:
 def _counts(listed: Sequence[Transcript], name: str) -> dict[str, int]:
     counts = Counter(sampling.stratum(transcript, (name,)) for transcript in listed)
     return {} if {*counts} == {f"no {name}"} else dict(counts.most_common())
-
-
-def _undrawn(listed: Sequence[Transcript]) -> list[Transcript]:
-    return [msgspec.structs.replace(transcript, drawn=None) for transcript in listed]
 
 
 def _write(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -13,10 +13,9 @@ from mindgauge.records import digest, languages
 from mindgauge.records.drawn import Drawn
 from mindgauge.records.errors import UsageError
 from mindgauge.stats.jackknife import effective
-from mindgauge.stats.sampling import draw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mindgauge.records.transcripts.transcript import Transcript
 
@@ -49,48 +48,32 @@ BY: dict[str, Callable[[Transcript], str]] = {
 """What dialogues may be told apart by; any tag, too."""
 
 
-class Stratum(NamedTuple):
-    """Dialogues that are alike, and how many of them are drawn."""
+class LogStratum(msgspec.Struct, frozen=True):
+    """Dialogues that are alike: how many there are, and how many of them were drawn."""
 
-    name: str
-    size: int
+    stratum: str
+    dialogues: int
     drawn: int
 
 
-class LogSample(NamedTuple):
-    """The dialogues that were drawn, with what is known of their draw, and the strata."""
+def lot(keys: Iterable[str], number: int, seed: int) -> list[str]:
+    """Draw so many keys, each as likely as any other, by the seed and the keys alone: what else there is moves none of them.
 
-    transcripts: list[Transcript]
-    strata: list[Stratum]
+    Whoever draws more, or again with others beside, draws those that were first again.
+    """
+    return sorted(keys, key=lambda key: digest("draw", seed, key))[:number]
 
 
 def stratum(transcript: Transcript, by: Sequence[str]) -> str:
-    """Name what a dialogue is alike in with others.
-
-    Raises:
-        UsageError: there is nothing of that name to tell dialogues apart by.
-    """
-    return ", ".join(_value(transcript, name) or f"no {name}" for name in by)
+    """Name what a dialogue is alike in with others."""
+    values = (BY[name](transcript) if name in BY else transcript.tags.get(name, "") for name in by)
+    return ", ".join(value or f"no {name}" for value, name in zip(values, by, strict=True))
 
 
-def _value(transcript: Transcript, name: str) -> str:
-    return BY[name](transcript) if name in BY else transcript.tags.get(name, "")
-
-
-def check(transcripts: Sequence[Transcript], by: Sequence[str]) -> None:
-    """See that dialogues can be told apart as is asked.
-
-    Raises:
-        UsageError: they cannot.
-    """
-    tags = {tag for transcript in transcripts for tag in transcript.tags}
-    for name in by:
-        if name not in {*BY, *tags}:
-            raise UsageError(f"--by {name}: dialogues can be told apart by {', '.join(sorted({*BY, *tags}))}")
-
-
-def sampled(transcripts: Sequence[Transcript], number: int, by: Sequence[str], seed: int) -> LogSample:
-    """Draw so many dialogues, as many of each stratum as of any other as far as it has them.
+def sampled(
+    transcripts: Sequence[Transcript], number: int, by: Sequence[str], seed: int
+) -> tuple[list[Transcript], list[LogStratum]]:
+    """Draw so many dialogues, as many of each stratum as of any other as far as it has them, with what is known of their draw.
 
     Args:
         transcripts: the frame.
@@ -99,17 +82,27 @@ def sampled(transcripts: Sequence[Transcript], number: int, by: Sequence[str], s
         seed: of the lot.
 
     Raises:
-        UsageError: there are more strata than dialogues to draw, or none is to be drawn.
+        UsageError: dialogues cannot be told apart as is asked, there are more strata than dialogues to draw, or none is to be drawn.
     """
-    check(transcripts, by)
-    groups: dict[str, list[Transcript]] = {}
+    known = {*BY, *(tag for transcript in transcripts for tag in transcript.tags)}
+    for name in by:
+        if name not in known:
+            raise UsageError(f"--by {name}: dialogues can be told apart by {', '.join(sorted(known))}")
+    groups: dict[str, dict[str, Transcript]] = {}
     for transcript in sorted(transcripts, key=lambda t: (t.id, t.model, t.run, t.words)):
-        groups.setdefault(stratum(transcript, by) if by else "all", []).append(transcript)
+        group = groups.setdefault(stratum(transcript, by) if by else "all", {})
+        key = digest("logs", transcript.id, transcript.model, transcript.run, transcript.words)
+        while key in group:  # the same dialogue is there twice
+            key = digest("logs", key)
+        group[key] = transcript
     names = sorted(groups)
     if number < len(names):
         raise UsageError(f"--sample {number}: there are {len(names)} strata, and each needs one dialogue at least")
     sizes = [len(groups[name]) for name in names]
-    numbers = _shared(number, sizes)
+    # Strata take turns, so that each gives as many as any other, as far as it has them.
+    turns = sorted((turn, place) for place, size in enumerate(sizes) for turn in range(min(size, number)))[:number]
+    shares = Counter(place for _, place in turns)
+    numbers = [shares[place] for place in range(len(names))]
     persons = Counter(transcript.cluster or transcript.words for transcript in transcripts)
     about = (
         len(transcripts),
@@ -117,25 +110,7 @@ def sampled(transcripts: Sequence[Transcript], number: int, by: Sequence[str], s
         digest("logs", sizes, numbers, seed)[:8],
     )
     drawn = []
-    for name, size, places in zip(names, sizes, draw(sizes, numbers, seed), strict=True):
-        facts = Drawn(len(places) / size, name, size, *about)
-        drawn += [msgspec.structs.replace(groups[name][place], drawn=facts) for place in places.tolist()]
-    strata = [
-        Stratum(*row)
-        for row in zip(names, sizes, (min(pair) for pair in zip(numbers, sizes, strict=True)), strict=True)
-    ]
-    return LogSample(drawn, strata)
-
-
-def _shared(number: int, sizes: Sequence[int]) -> list[int]:
-    """Share a number among strata: the same for each, and what one does not have among the others."""
-    shares = [0] * len(sizes)
-    remaining = min(number, sum(sizes))
-    while remaining:
-        room = [place for place, size in enumerate(sizes) if shares[place] < size]
-        equal = max(remaining // len(room), 1)
-        for place in room:
-            more = min(equal, sizes[place] - shares[place], remaining)
-            shares[place] += more
-            remaining -= more
-    return shares
+    for name, size, share in zip(names, sizes, numbers, strict=True):
+        facts, chosen = Drawn(share / size, name, size, *about), {*lot(groups[name], share, seed)}
+        drawn += [msgspec.structs.replace(t, drawn=facts) for key, t in groups[name].items() if key in chosen]
+    return drawn, [LogStratum(*row) for row in zip(names, sizes, numbers, strict=True)]

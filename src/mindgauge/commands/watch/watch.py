@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.analysis.gate import build_rules, measured, policy
+from mindgauge.analysis.gate import build_rules, measured
+from mindgauge.analysis.gate import policy as gate_policy
 from mindgauge.analysis.gate.measured import GateSide
-from mindgauge.analysis.watch.look import broken, unseen, watched
-from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
+from mindgauge.analysis.watch import Look, RateKey, WatchedRate, broken, watched
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, STATUS_RATES
 from mindgauge.commands.gate import read_build
+from mindgauge.commands.logs.sample import lot
 from mindgauge.commands.rate import rate
-from mindgauge.commands.watch import feed
-from mindgauge.commands.watch.feed import FileState, SeenDialogue
-from mindgauge.records import transcripts
+from mindgauge.records import digest, transcripts
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import private
+from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line
+from mindgauge.records.transcripts.reading import TEXTS
 from mindgauge.reports import watch_page
 from mindgauge.store import locks, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mindgauge.records.transcripts.transcript import Transcript
     from mindgauge.runs.options import AnyModel, RateOptions
 
 LOOKS = "looks"
@@ -42,6 +43,15 @@ SAMPLE = 50
 """Dialogues that are drawn of what is new, if nothing is said."""
 APART = 200
 """Looks between false alarms on average, at least, if nothing is said."""
+LISTED = 5
+"""Files that could not be read and are named at a look, at most."""
+_ENDINGS = {*TEXTS, *tables.ENDINGS, ".zip", ".eval"}
+
+
+FileState = tuple[int, int]
+"""How a file was when it was read: its size in bytes, and when it was written."""
+SeenDialogue = tuple[str, bool]
+"""A dialogue that a look has met: the hash of its words then, and whether it was drawn."""
 
 
 class MetDialogues(msgspec.Struct, frozen=True):
@@ -107,9 +117,12 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
             return
         look = self.look
         yield f"Look {look.number}, {look.date}: {plural(look.dialogues, 'new dialogue')}, {count(look.drawn)} drawn and rated: {look.outcome}"
-        yield from (*look.alarms, *look.unmeasured)
-        yield from (rate.sentence() for rate in look.rates if not rate.alarm)
-        yield from look.notes
+        yield from (
+            *look.alarms,
+            *look.unmeasured,
+            *(rate.sentence() for rate in look.rates if not rate.alarm),
+            *look.notes,
+        )
         yield self.page
 
     def _listed(self) -> Sequence[dict[str, Any]]:
@@ -155,16 +168,22 @@ def watch(
         DataError: nothing can be read.
         EndpointError: a judge cannot be reached; the same call finishes the look.
     """
-    rules = _policy(policy)
-    benchmark = name or _only_benchmark(rules)
+    rules = gate_policy.read(Path(policy))
+    if not rules.must:
+        raise UsageError(f"--policy {policy}: no [[must]]: a watch holds bounds; what compares is for mindgauge gate")
+    names = sorted({rule.benchmark for rule in rules.must if rule.benchmark})
+    if not name and len(names) != 1:
+        raise UsageError(f"name the benchmark by which is rated; the policy names {' and '.join(names) or 'none'}")
+    benchmark = name or names[0]
     if sample < 1 or apart < 2:
         raise UsageError("--sample must be at least 1, and --apart at least 2 looks")
     _check(rules, benchmark)
     folder = Path(out)
     lock = locks.lock(folder)
     try:
-        history = _history(folder)
-        current = _broken_off(folder, history) or _meet(Path(source), folder, history, columns or {}, sample, seed)
+        history: list[MetDialogues] = _all(folder, _MET, MetDialogues)
+        broken_off = history and not (_place(folder, history[-1].number) / _RESULT).is_file()
+        current = history[-1] if broken_off else _meet(Path(source), folder, history, columns or {}, sample, seed)
         if isinstance(current, Unseen):
             private.write(folder / _UNSEEN, msgspec.json.encode(current))
             return WatchResult(str(folder), str(folder / PAGE), None, current)
@@ -176,24 +195,14 @@ def watch(
         look = _held(rules, folder, current, apart)
         private.write(place / _RESULT, msgspec.json.encode(look))
         (folder / _UNSEEN).unlink(missing_ok=True)
-        looks = [_read(path, Look) for path in sorted((folder / LOOKS).glob(f"*/{_RESULT}"))]
+        looks = _all(folder, _RESULT, Look)
         private.write(folder / PAGE, watch_page.page(looks, str(source), apart))
     finally:
         os.close(lock)
     return WatchResult(str(folder), str(folder / PAGE), look)
 
 
-_Policy = policy.GatePolicy
-
-
-def _policy(path: str | Path) -> _Policy:
-    rules = policy.read(Path(path))
-    if not rules.must:
-        raise UsageError(f"--policy {path}: no [[must]]: a watch holds bounds; what compares is for mindgauge gate")
-    return rules
-
-
-def _check(rules: _Policy, name: str) -> None:
+def _check(rules: gate_policy.GatePolicy, name: str) -> None:
     """See that a benchmark has what a policy bounds, before anything is paid for.
 
     Raises:
@@ -209,25 +218,13 @@ def _check(rules: _Policy, name: str) -> None:
             build_rules.matching(rule, rule.bound, [], chosen)
 
 
-def _only_benchmark(rules: _Policy) -> str:
-    names = sorted({rule.benchmark for rule in rules.must if rule.benchmark})
-    if len(names) != 1:
-        raise UsageError(f"name the benchmark by which is rated; the policy names {' and '.join(names) or 'none'}")
-    return names[0]
-
-
 def _place(folder: Path, number: int) -> Path:
     return folder / LOOKS / f"{number:05}"
 
 
-def _history(folder: Path) -> list[MetDialogues]:
-    """Return what all looks met, in their order."""
-    return [_read(path, MetDialogues) for path in sorted((folder / LOOKS).glob(f"*/{_MET}"))]
-
-
-def _broken_off(folder: Path, history: Sequence[MetDialogues]) -> MetDialogues | None:
-    """Return the last look if it was not finished."""
-    return history[-1] if history and not (_place(folder, history[-1].number) / _RESULT).is_file() else None
+def _all(folder: Path, name: str, kind: Any) -> list[Any]:
+    """Return what all looks left in files of a name, in their order."""
+    return [_read(path, kind) for path in sorted((folder / LOOKS).glob(f"*/{name}"))]
 
 
 def _read(path: Path, kind: Any) -> Any:
@@ -240,56 +237,105 @@ def _read(path: Path, kind: Any) -> Any:
 def _meet(
     source: Path, folder: Path, history: Sequence[MetDialogues], columns: Mapping[str, str], sample: int, seed: int
 ) -> MetDialogues | Unseen:
-    """Keep what is new, and what of it is drawn, before anything is sent; or say of what nothing is new."""
+    """Keep what is new, and what of it is drawn, before anything is sent; or say of what nothing is new.
+
+    A file that is as it was is not read; one that cannot be read waits for the next look. A dialogue that went on is new
+    again, unless it was drawn before.
+
+    Raises:
+        UsageError: there is no such file or folder, or a sample is in it.
+    """
     seen = {key: dialogue for look in history for key, dialogue in look.dialogues.items()}
     files = {name: state for look in history for name, state in look.files.items()}
-    fresh = feed.new(source, columns, files, seen)
-    if not fresh.dialogues:
+    dialogues: dict[str, Transcript] = {}
+    read: dict[str, FileState] = {}
+    faults = []
+    present = _files(source)
+    for path in present:
+        try:
+            facts = path.stat()
+            state = (facts.st_size, facts.st_mtime_ns)
+            if files.get(str(path)) == state:
+                continue
+            listed = transcripts.read(path, columns).transcripts
+        except FileNotFoundError:  # gone by now, as logs are that are rotated
+            continue
+        except DataError as error:
+            faults.append(str(error))
+            continue
+        read[str(path)] = state
+        if any(transcript.drawn is not None for transcript in listed):
+            raise UsageError(f"{path}: a sample that was drawn of logs; a watch draws its own, so name the folder of the logs themselves")  # fmt: skip
+        for transcript in listed:
+            ident = ("id", transcript.id) if transcript.named else ("words", transcript.words)
+            key = digest("watch", *ident, transcript.model, transcript.run, transcript.cluster)[:16]
+            words, drawn = seen.get(key, ("", False))
+            if not drawn and words != transcript.words:
+                dialogues[key] = transcript
+    notes = [f"could not be read, and is tried again at the next look: {fault}" for fault in faults[:LISTED]]
+    if len(faults) > LISTED:
+        notes.append(
+            f"{plural(len(faults) - LISTED, 'more file')} could not be read, {plural(len(faults), 'file')} in all"
+        )
+    if not dialogues:
         looks_before = _read(folder / _UNSEEN, Unseen).looks if (folder / _UNSEEN).is_file() else 0
-        return Unseen(str(source), fresh.present, len({*files, *fresh.files}), looks_before + 1, fresh.notes)
-    drawn = feed.drawn(fresh.dialogues, sample, seed)
+        return Unseen(str(source), len(present), len({*files, *read}), looks_before + 1, notes)
+    chosen = sorted(lot(dialogues, sample, seed))
     number = history[-1].number + 1 if history else 1
-    look = MetDialogues(
-        number, manifest.now(), fresh.files,
-        {key: SeenDialogue(t.words, key in set(drawn)) for key, t in fresh.dialogues.items()}, fresh.notes,
-    )  # fmt: skip
-    place = _place(folder, number)
+    states = {key: (transcript.words, key in set(chosen)) for key, transcript in dialogues.items()}
+    look = MetDialogues(number, manifest.now(), read, states, notes)
+    _keep(_place(folder, number), look, [dialogues[key] for key in chosen])
+    return look
+
+
+def _files(source: Path) -> list[Path]:
+    if not source.exists():
+        raise UsageError(f"{source}: no such file or folder; name where your logs are written")
+    if source.is_file():
+        return [source]
+    listed = (path for path in source.rglob("*") if path.suffix.lower() in _ENDINGS)
+    return sorted(path for path in listed if path.is_file() and not path.name.startswith("."))
+
+
+def _keep(place: Path, look: MetDialogues, drawn: Sequence[Transcript]) -> None:
+    """Write what a look met and drew, all of it or nothing."""
     draft = place.with_name(f".{place.name}")
     shutil.rmtree(draft, ignore_errors=True)
-    lines = [msgspec.json.encode(transcripts.as_row(fresh.dialogues[key])) for key in drawn]
     try:
         private.folder(draft)
+        lines = [msgspec.json.encode(transcripts.as_row(transcript)) for transcript in drawn]
         private.write(draft / _DRAWN, b"\n".join(lines) + b"\n")
         private.write(draft / _MET, msgspec.json.encode(look))
         draft.rename(place)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return look
 
 
-def _held(rules: _Policy, folder: Path, current: MetDialogues, apart: int) -> Look:
+def _held(rules: gate_policy.GatePolicy, folder: Path, current: MetDialogues, apart: int) -> Look:
     """Hold the bounds of a policy against a look that is rated."""
-    build = read_build(_place(folder, current.number) / _RUN)
-    before: dict[RateKey, WatchedRate] = {}
-    for path in sorted((folder / LOOKS).glob(f"*/{_RESULT}")):
-        before |= {rate.key: rate for rate in _read(path, Look).rates}
+    run = _place(folder, current.number) / _RUN
+    build = read_build(run)
+    before: dict[RateKey, WatchedRate] = {rate.key: rate for look in _all(folder, _RESULT, Look) for rate in look.rates}
     sides = [measured.read(place) for place in sorted((folder / LOOKS).glob(f"*/{_RUN}"))]
     rates = watched(rules, build, before, sides, float(apart))
     if not rates and all(rule.rule for rule in rules.must):
-        raise UsageError(f"nothing that was rated has a metric of --policy {rules.path}; see {command_line('score', _place(folder, current.number) / _RUN)}")  # fmt: skip
-    drawn = sum(dialogue.drawn for dialogue in current.dialogues.values())
-    absent, ever = unseen(rules, rates), {key.rule for key in before}
+        raise UsageError(
+            f"nothing that was rated has a metric of --policy {rules.path}; see {command_line('score', run)}"
+        )
+    here, ever = {rate.key.rule for rate in rates}, {key.rule for key in before}
+    absent = [rule.title for rule in rules.must if rule.rule and rule.title not in here]
     notes = [
         *current.notes,
         *build.side.notes,
         *(f"{title}: nothing of it in this look" for title in absent if title in ever),
     ]
     look = Look(
-        number=current.number, at=current.at, dialogues=len(current.dialogues), drawn=drawn, rates=rates, broken=broken(rules, build),
+        number=current.number, at=current.at, dialogues=len(current.dialogues), rates=rates, broken=broken(rules, build),
+        drawn=sum(drawn for _, drawn in current.dialogues.values()),
         unmeasured=[f"{title}: nothing of it in this look or any before; are slice, rater and model written as the logs have them?" for title in absent if title not in ever],
         notes=list(dict.fromkeys(notes)),
     )  # fmt: skip
     if not look.alarms:
         return look
-    replies = f"the replies behind it: {command_line('report', _place(folder, current.number) / _RUN)}"
+    replies = f"the replies behind it: {command_line('report', run)}"
     return msgspec.structs.replace(look, notes=[replies, *look.notes])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.analysis.stress.effects import MARGIN
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL
+from mindgauge.analysis.stress.effects import BIASED, CANNOT_TELL, MARGIN
 from mindgauge.records.english import words
 from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.draw.canvas import (
@@ -35,7 +34,7 @@ from mindgauge.reports.draw.records import DotRow, Dots, Point
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.stress.result import Effect, Stress
+    from mindgauge.analysis.stress.effects import Effect, Stress
     from mindgauge.reports.compared import MeasureComparison, SystemPlace
     from mindgauge.reports.content import Figure
     from mindgauge.reports.sections import AgreementPanel, Axis, JudgeRow

@@ -1,1 +1,0 @@
-"""`watch`: what a look at new dialogues says of a policy's bounds, beside all looks before it."""
