@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.records import english, rounding
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.errors import DataError
@@ -26,8 +25,6 @@ from mindgauge.reports import clinical, provenance, read_first, render, table_re
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.export.templates import rendered
 from mindgauge.reports.sections import STATEMENT_HEADS, Report
-from mindgauge.reports.trust import told
-from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,7 +139,6 @@ def card(report: Report, page: str, facts: OwnerFacts, benchmarks: Mapping[str, 
         r=report, plans=plans, page=page, facts=facts, holds=holds, titles=titles, benchmarks=benchmarks, changed=changed,
         alike=lambda name: _alike(report, titles, name), systems=sheets["systems"].rows, raters=list(_raters(report, benchmarks)),
         harms=[*_missed(report, benchmarks), *_harms(report)], agreement=sheets["agreement"].rows,
-        kappas=[s for run in report.scores for s in run.find(fleiss_kappa.name, model="people") if s.value is not None],
     )  # fmt: skip
     entries: list[dict[str, Any]] = []
     for mark, *parts in (line.split("\t") for line in text.splitlines() if line):
@@ -171,7 +167,7 @@ def _template() -> jinja2.Template:
         autoescape=False,  # noqa: S701 - sentences; the page and the Markdown escape them
     )  # fmt: skip
     environment.globals |= {
-        "e": english, "n": rounding, "with_level": with_level, "told": told, "clinical": clinical, "LASTS": LASTS,
+        "e": english, "n": rounding, "clinical": clinical, "LASTS": LASTS,
         "read_first": read_first, "elsewhere": ELSEWHERE,
     }  # fmt: skip
     return environment.get_template("card.txt.j2")

@@ -120,6 +120,22 @@ def test_who_rated_is_named_and_what_is_not_recorded_is_said(rated_card: CardFil
     ]
 
 
+def test_rounds_of_annotation_say_which_training_people_had(tmp_path: Path) -> None:
+    run = plant_rated(tmp_path / "run", {}, conversations=3)
+    content = manifest.read(run)
+    batch = {
+        "batch": 1, "items": 9, "rounds": [{"phase": "labelling", "passed": True, "figures": []}], "disagreed": 0,
+        "gold": {"unanimous": 9},
+    }  # fmt: skip
+    content["annotation"] = {
+        "project": "p", "annotators": ["Anna", "Bea"], "adjudicators": [], "policy": "majority", "gate": 0.4, "gold": "gold",
+        "training": [{"person": "Anna", "n": 8, "right": 0.75}, {"person": "Bea", "n": 8, "right": 1.0}], "batches": [batch],
+    }  # fmt: skip
+    manifest.write(run, content)
+    said = " ".join(written(tmp_path, run).entry("agreement").computed)
+    assert "Of the training round's anchors they placed rightly at once: Anna 75 %, Bea 100 %." in said
+
+
 def test_hashes_are_those_of_the_run_and_of_the_instrument(suite_card: CardFiles) -> None:
     plan = manifest.read(suite_card.run)["plan"]
     told = {row["benchmark"]: row for row in suite_card.rows("identity")}
