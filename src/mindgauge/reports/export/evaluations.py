@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.cells import EVALUATION, MERGED_ID, RAW_OUTPUT
-from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, STATED
+from mindgauge.benchmarks.hub_layout.tables import EVALUATION, MERGED_ID, OUT_OF_RANGE, RAW_OUTPUT, STATED
 from mindgauge.records import Status
 from mindgauge.records.drawn import DRAWN
 from mindgauge.records.rubric import Scale

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout import entry_tests
-from mindgauge.benchmarks.hub_layout.reading import TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, OUT_OF_RANGE
+from mindgauge.benchmarks.hub_layout.records import ENTRY_TESTS, entry_tests
+from mindgauge.benchmarks.hub_layout.tables import LABEL, OUT_OF_RANGE, TableKind
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records import HELD, RaterKind, Status
 from mindgauge.records.errors import UsageError
@@ -137,9 +136,9 @@ def write(
             parts, rated.left_out, benchmark, facts_of_run, hidden, labelled.name if labelled is not None else ""
         ),
     )
-    tests = [*entry_tests.lines(store, benchmark)]
+    tests = [*entry_tests(store, benchmark)]
     if tests:
-        folder.text(entry_tests.FILE, "".join(f"{line}\n" for line in tests))
+        folder.text(ENTRY_TESTS, "".join(f"{line}\n" for line in tests))
     scored = sum((part.raters for part in parts), Counter[str]())
     folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))

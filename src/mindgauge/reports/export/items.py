@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.items import EXAMPLE
+from mindgauge.benchmarks.hub_layout.tables import EXAMPLE
 from mindgauge.records import RaterKind, Rating, Sample, Status
 from mindgauge.reports.export.evaluations import frame, rating_details
 from mindgauge.reports.export.metadata import TableMetadata

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.reading import RELEASED
-from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE
+from mindgauge.benchmarks.hub_layout.tables import OUT_OF_RANGE, RELEASED
 from mindgauge.reports.export.evaluations import STATUSES, raw_model
 from mindgauge.reports.export.placed import RULES, file_only
 from mindgauge.store.manifest import software

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.hub_layout.cells import EVALUATION
+from mindgauge.benchmarks.hub_layout.tables import EVALUATION
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.export.evaluations import merged_row
 from mindgauge.reports.export.placed import canonical, file_only
