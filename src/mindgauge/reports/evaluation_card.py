@@ -224,16 +224,23 @@ def _validity(systems: ReportTable, facts: OwnerFacts, today: datetime.date, *, 
 
 
 def _raters(report: Report, benchmarks: Mapping[str, Benchmark]) -> Iterator[dict[str, Any]]:
-    """Yield who rated in each benchmark that was rated: people, judges and rules."""
+    """Yield who rated: people, judges and rules, with the benchmarks in which just these did."""
     known, systems = {judge.rater for judge in report.trust.judges}, {system.model for system in report.systems}
     counts = [entry for run in report.scores for entry in run.statuses_by if entry.kind == "rating"]
+    alike: dict[tuple[Any, ...], list[str]] = {}
     for name, benchmark in benchmarks.items():
         raters = {entry.name for entry in counts if entry.benchmark == name} - {"gold"}
         rules = {rater for rater in raters if rater.startswith("rule/")}
         judges, own = (set[str](), systems) if benchmark.closed else (known & raters, set[str]())
-        kinds = {"people": raters - known - rules - own, "judges": judges, "rules": rules}
         if raters:
-            yield {"benchmark": name, **{kind: sorted(names) for kind, names in kinds.items()}}
+            people = sorted(raters - known - rules - own)
+            alike.setdefault((benchmark.closed, *map(tuple, (people, sorted(judges), sorted(rules)))), []).append(name)
+    for (closed, *kinds), names in alike.items():
+        yield {
+            "benchmarks": names,
+            "closed": closed,
+            **dict(zip(("people", "judges", "rules"), map(list, kinds), strict=True)),
+        }
 
 
 def _agreement(report: Report, titles: Mapping[str, str]) -> ReportTable:

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 import mindgauge
+from mindgauge.benchmarks.hub_layout.tables import TableKind
 from mindgauge.commands.export import export
 from mindgauge.commands.load import load
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import interval, write
-from mindgauge.benchmarks.hub_layout.tables import TableKind
 from mindgauge.reports.export.evaluations import schema
 from tests.reports.export.conftest import JUDGE, MODELS, write_run
 
