@@ -52,14 +52,13 @@ _Stated: TypeAlias = str | list[str]
 
 
 class OwnerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the owner states; nothing of it is measured. Each is a text, or a list of them."""
+    """What the owner states; nothing of it is measured. Each is a text, or a list of them; `raters` says which training they had."""
 
     owner: str = ""
     intended_use: _Stated = ""
     not_intended_use: _Stated = ""
     populations: _Stated = ""
     raters: _Stated = ""
-    """Who they are, and which training they had."""
     limits: _Stated = ""
     incidents: _Stated = ""
     licences: _Stated = ""
@@ -85,8 +84,9 @@ def read(path: Path) -> OwnerFacts:
     except OSError as error:
         raise DataError(f"--card-facts {path}: cannot read it ({error.strerror})") from error
     except msgspec.ValidationError as error:
-        fields = ", ".join(OwnerFacts.__struct_fields__)
-        raise DataError(f"--card-facts {path}: {error}; it may state {fields}") from error
+        raise DataError(
+            f"--card-facts {path}: {error}; it may state {', '.join(OwnerFacts.__struct_fields__)}"
+        ) from error
     except ValueError as error:
         raise DataError(f"--card-facts {path}: not TOML ({error})") from error
     for name in content.keys() - {"expires"}:
@@ -103,7 +103,7 @@ def place(page: Path) -> Path:
 def contents(card: dict[str, Any], path: Path) -> dict[Path, str]:
     """Return each file's content: a page for people, JSON for machines, Markdown for a repository."""
     holds = " ".join(filter(None, [_STATES[card["validity"]["state"]], card["validity"]["expires"]]))
-    content = {"c": card, "heads": STATEMENT_HEADS, "holds": holds if holds != "Expired on" else "Expired"}
+    content = {"c": card, "heads": STATEMENT_HEADS, "holds": "Expired" if holds == "Expired on" else holds}
     page = render.environment().get_template("card.html.j2").render(**content, json_name=path.with_suffix(".json").name)
     return {
         path: f"{page.rstrip()}\n{MARK}\n",
@@ -144,17 +144,17 @@ def card(report: Report, page: str, facts: OwnerFacts, benchmarks: Mapping[str, 
     for mark, *parts in (line.split("\t") for line in text.splitlines() if line):
         if mark == "#":
             tables = [sheets[parts[0]]] if parts[0] in sheets and sheets[parts[0]].rows else []
-            entry = {"name": parts[0], "title": parts[1], "stated": facts.stated(parts[0]), "tables": tables}
-            entries.append({**entry, "computed": [], "open": [], "cases": []})
+            lists: dict[str, Any] = {"computed": [], "open": [], "cases": [], "tables": tables}
+            entries.append({"name": parts[0], "title": parts[1], "stated": facts.stated(parts[0]), **lists})
         elif mark == "link":
             entries[-1]["cases"][-1]["links"].append(dict(zip(("text", "report", "reader"), parts, strict=True)))
         else:
             entries[-1][mark].append({"title": parts[0], "links": []} if mark == "cases" else parts[0])
-    whole = {name: getattr(report, name) for name in ("title", "subtitle", "made", "software")} | {
+    whole: dict[str, Any] = {name: getattr(report, name) for name in ("title", "subtitle", "made", "software")} | {
         "report": page, "owner": " ".join(facts.owner.split()), "validity": {**holds, "because": entries[-1]["computed"][-1]},
         "findings": [ELSEWHERE(text) for text in report.first.statements], "entries": entries,
     }  # fmt: skip
-    return _shown(whole, report.names)
+    return {name: _shown(value, report.names) for name, value in whole.items()}
 
 
 def _template() -> jinja2.Template:
@@ -177,10 +177,10 @@ def _shown(content: Any, names: dict[str, str]) -> Any:
     """Return what a card shows: short names for addresses, and signs that cannot be seen as their code points."""
     if isinstance(content, str):
         return texts.clean(shortened(content, names))
-    if isinstance(content, dict):
-        return {key: _shown(value, names) for key, value in content.items()}
     if isinstance(content, ReportTable):
         return msgspec.convert(_shown(msgspec.to_builtins(content), names), ReportTable)
+    if isinstance(content, dict):
+        return {key: _shown(value, names) for key, value in content.items()}
     return [_shown(value, names) for value in content] if isinstance(content, list) else content
 
 
@@ -203,8 +203,8 @@ def _systems(report: Report) -> ReportTable:
     """Name the systems with their builds, and the days of the runs that asked them: none for what was answered before."""
     rows: list[list[Cell]] = []
     for system in report.systems:
-        run = report.how.runs[system.run]
-        calls = {row[0]: row for row in run.models.rows if row[5] != row[6]}.get(provenance.model_behind(system.model))
+        run, behind = report.how.runs[system.run], provenance.model_behind(system.model)
+        calls = next((row for row in run.models.rows if row[0] == behind and row[5] != row[6]), None)
         build = None if calls is None or system.model.startswith("replay/") else str(calls[1] or "")
         days = [] if build is None else [day[:10] for name, day in run.facts if name in {"Begun", "Ended"}]
         rows.append([system.label, build or "", " to ".join(dict.fromkeys(days))])
@@ -232,15 +232,11 @@ def _raters(report: Report, benchmarks: Mapping[str, Benchmark]) -> Iterator[dic
         raters = {entry.name for entry in counts if entry.benchmark == name} - {"gold"}
         rules = {rater for rater in raters if rater.startswith("rule/")}
         judges, own = (set[str](), systems) if benchmark.closed else (known & raters, set[str]())
-        if raters:
-            people = sorted(raters - known - rules - own)
-            alike.setdefault((benchmark.closed, *map(tuple, (people, sorted(judges), sorted(rules)))), []).append(name)
-    for (closed, *kinds), names in alike.items():
-        yield {
-            "benchmarks": names,
-            "closed": closed,
-            **dict(zip(("people", "judges", "rules"), map(list, kinds), strict=True)),
-        }
+        groups = [tuple(sorted(names)) for names in (raters - known - rules - own, judges, rules)]
+        alike.setdefault((benchmark.closed, *groups), []).extend([name] if raters else [])
+    for (closed, *who), names in alike.items():
+        kinds = dict(zip(("people", "judges", "rules"), map(list, who), strict=True))
+        yield from [{"benchmarks": names, "closed": closed, **kinds}] if names else []
 
 
 def _agreement(report: Report, titles: Mapping[str, str]) -> ReportTable:
@@ -274,11 +270,11 @@ def _missed(report: Report, benchmarks: Mapping[str, Benchmark]) -> Iterator[str
         for label, row in zip(section.labels, section.counts, strict=True):
             if label not in calm:
                 taken = sum(n for column, n in zip(section.columns, row, strict=True) if column in calm)
-                counts.setdefault((label, named(calm, "or")), Counter()).update(taken=taken, answers=sum(row))
+                counts.setdefault((label, named(calm, "or")), Counter()).update(taken=taken, n=sum(row))
     for (label, calm_label), own in sorted(counts.items(), key=lambda entry: (-entry[1]["taken"], entry[0])):
         if own["taken"]:
-            n, answers = own["taken"], own["answers"]
-            yield f"{raised(label)} taken for {calm_label} in {count(n)} of {plural(answers, 'answer')} ({percent(n / answers)})."
+            amounts = f"{count(own['taken'])} of {plural(own['n'], 'answer')} ({percent(own['taken'] / own['n'])})"
+            yield f"{raised(label)} taken for {calm_label} in {amounts}."
 
 
 def _harms(report: Report) -> Iterator[str]:
