@@ -11,7 +11,7 @@ from msgspec import structs
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
-from mindgauge.reports.evaluation_card.facts import OwnerFacts
+from mindgauge.reports.evaluation_card import OwnerFacts
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store, manifest
 from tests.benchmarks.help_or_harm.conftest import loaded, real

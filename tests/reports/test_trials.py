@@ -14,7 +14,6 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks import trials
 from mindgauge.benchmarks.trials import NONE, RubricTrial
-from mindgauge.reports.evaluation_card.records import EvaluationCard
 from mindgauge.reports.sections import Report
 from tests.made_once import made_once
 from tests.reports import suite_run
@@ -44,8 +43,8 @@ def test_report_summary_and_card_have_the_line_of_each_benchmark(run: Path, tmp_
             plain = re.sub(r"<[^>]*>|\\", "", text).replace("\N{NO-BREAK SPACE}", " ")
             assert line in " ".join(plain.split())
     assert files.card is not None
-    card = msgspec.json.decode(files.card.with_suffix(".json").read_bytes(), type=EvaluationCard)
-    agreement = next(entry for entry in card.entries if entry.name == "agreement").computed
+    card = msgspec.json.decode(files.card.with_suffix(".json").read_bytes())
+    agreement = next(entry for entry in card["entries"] if entry["name"] == "agreement")["computed"]
     assert any(mindgauge.list(OPEN).benchmarks[0].trial[0] in sentence for sentence in agreement)
     assert any(sentence.endswith(NONE) for sentence in agreement)
 

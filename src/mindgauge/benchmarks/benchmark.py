@@ -12,7 +12,6 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
-from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
 from mindgauge.benchmarks.metrics import Metric, guarded, own
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
@@ -46,6 +45,16 @@ WAYS = {
     PromptStyle.SEQUENTIAL: ("node",),
 }
 """The prompts that each way of asking needs, that with the question first."""
+
+
+class LayoutNames(msgspec.Struct, frozen=True):
+    """How a benchmark's authors spell, in the Hugging Face layout, what we spell in one way; and why people rated what they did."""
+
+    model: Callable[[str], str] = str
+    label: Callable[[object], str | None] = lambda cell: None if cell is None else str(cell)
+    source: Callable[[object], str] = str
+    selection: str = ""
+    """Why people rated just these replies, where the tables do not say it."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +120,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
-    layout_names: LayoutNames = PLAIN
+    layout_names: LayoutNames = LayoutNames()
     """How its authors spell names in the Hugging Face layout, which any benchmark's replies are read from."""
     reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
     cells_of_run: Callable[[Released], Iterable[RecomputedCell]] | None = None

@@ -15,8 +15,7 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.hub_layout import is_one
-from mindgauge.benchmarks.hub_layout.cells import number
-from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
+from mindgauge.benchmarks.hub_layout.tables import HubLayout, LayoutRow, TableKind, number
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError
 from mindgauge.records.files import bounds, folder, tables
 from mindgauge.records.rounding import plural

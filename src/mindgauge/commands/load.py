@@ -12,8 +12,8 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks import hub_layout, own_ratings, self_stated
-from mindgauge.benchmarks.hub_layout import entry_tests, records
-from mindgauge.benchmarks.hub_layout.reading import HubLayout
+from mindgauge.benchmarks.hub_layout import records
+from mindgauge.benchmarks.hub_layout.tables import HubLayout
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
@@ -137,7 +137,7 @@ def load(
             for benchmark, released in members:
                 _keep(store, benchmark, released)
                 if hub is not None and not benchmark.closed:
-                    entry_tests.keep(store, benchmark, hub.content(entry_tests.FILE))
+                    records.keep_entry_tests(store, benchmark, hub.content(records.ENTRY_TESTS))
             outside = benchmarks.outside(benchmark for benchmark, _ in members)
             origin = {
                 **({"folders": outside} if outside else {}),

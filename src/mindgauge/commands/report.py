@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.commands.status import unasked
-from mindgauge.reports import page
-from mindgauge.reports.evaluation_card import facts as card_facts
-from mindgauge.reports.evaluation_card.facts import OwnerFacts
+from mindgauge.reports import evaluation_card, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +48,7 @@ def report(
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     facts = None
     if card is not False:
-        facts = OwnerFacts() if card is True else card_facts.read(Path(card))
+        facts = evaluation_card.OwnerFacts() if card is True else evaluation_card.read(Path(card))
     return page.write(
         folders,
         None if out is None else Path(out),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.sections import ToRead
 
 HELP = "Does the help that is named exist where the person is?"
+COVERED = "Which groups and conditions are not covered?"
 WRITTEN = "Who wrote the messages, and who checked them?"
 _NO_TEXTS = "The texts of the replies are not here, so this is open."
 _TEXTS = "SELECT id, text FROM replies WHERE benchmark = ? AND text != '' ORDER BY rowid"
@@ -306,7 +307,7 @@ def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
         own = "" if brought(run) else section.benchmark.card.not_covered
         missing = own or "What these messages leave out, nobody has said."
         sentences.append(f"{title}: {named(groups) or 'no groups are tagged'}. {missing}")
-    return ClinicalAnswer("Which groups and conditions are not covered?", list(dict.fromkeys(sentences)), None)
+    return ClinicalAnswer(COVERED, list(dict.fromkeys(sentences)), None)
 
 
 _PLURAL = {"category": "categories", "language": "languages"}

@@ -27,6 +27,7 @@ from mindgauge.reports import (
     clinical,
     content,
     dialogues,
+    evaluation_card,
     fidelity,
     first_screen,
     markdown_summary,
@@ -42,8 +43,6 @@ from mindgauge.reports import (
 )
 from mindgauge.reports import runs as opened
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.evaluation_card import files as card_files
-from mindgauge.reports.evaluation_card.card import card as evaluation_card
 from mindgauge.reports.language import memory, of_report
 from mindgauge.reports.language.spoken import speaking
 from mindgauge.reports.paired import measure_name
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.evaluation_card.facts import OwnerFacts
+    from mindgauge.reports.evaluation_card import OwnerFacts
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
 
@@ -153,7 +152,6 @@ def write(
         page = _page(folders, out)
         report = _gathered(runs, systems, beside)
         report.language = language
-        governance = evaluation_card(runs, systems, report, quote(page.name), card) if card is not None else None
         files = ReportFiles(
             page,
             page.with_suffix(".json"),
@@ -161,7 +159,7 @@ def write(
             report.scores,
             report.withheld,
             reader_folder.place(page) if reader else None,
-            card=card_files.place(page) if card is not None else None,
+            card=evaluation_card.place(page) if card is not None else None,
         )
         translator = of_report.translator(report)
         contents = {
@@ -172,8 +170,10 @@ def write(
             contents[files.markdown] = markdown_summary.summary(report, files.path.name)
         if translator is not None:
             files = structs.replace(files, english=translator.english)
-        if governance is not None and files.card is not None:
-            contents |= card_files.contents(governance, files.card)
+        if card is not None and files.card is not None:
+            tasks = {section.benchmark.name: section.benchmark for run in runs for section in run.sections}
+            governance = evaluation_card.card(report, quote(page.name), card, tasks)
+            contents |= evaluation_card.contents(governance, files.card)
         for path in contents:
             if path != files.path:
                 _refuse_strangers(path)
@@ -208,7 +208,7 @@ def _ours(path: Path) -> bool:
     try:
         content = bounds.content(path)
         if path.suffix != ".json":
-            return content.rstrip().endswith((markdown_summary.MARK.encode(), card_files.MARK.encode()))
+            return content.rstrip().endswith((markdown_summary.MARK.encode(), evaluation_card.MARK.encode()))
         return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")
     except (OSError, ValueError, RecursionError):
         return False

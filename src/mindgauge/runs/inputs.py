@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
-from mindgauge.benchmarks.hub_layout.replies import reply_table
+from mindgauge.benchmarks.hub_layout.records import reply_table
 from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.english import named

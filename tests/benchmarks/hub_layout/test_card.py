@@ -13,8 +13,8 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.hub_layout import is_one
-from mindgauge.benchmarks.hub_layout.reading import HubLayout
 from mindgauge.benchmarks.hub_layout.records import load
+from mindgauge.benchmarks.hub_layout.tables import HubLayout
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from tests.benchmarks.hub_layout import planted

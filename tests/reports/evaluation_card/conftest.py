@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import pytest
 
 from mindgauge.commands.report import report
-from mindgauge.reports.evaluation_card.records import CardEntry, EvaluationCard
 from tests.made_once import made_once
 from tests.reports.reader.conftest import attacked
 
@@ -33,10 +33,11 @@ class CardFiles(NamedTuple):
         return self.page.with_suffix(".md").read_text(encoding="utf-8")
 
     @property
-    def record(self) -> EvaluationCard:
-        return msgspec.json.decode(self.page.with_suffix(".json").read_bytes(), type=EvaluationCard)
+    def record(self) -> Any:
+        text = self.page.with_suffix(".json").read_text(encoding="utf-8")
+        return json.loads(text, object_hook=lambda fields: SimpleNamespace(**fields))
 
-    def entry(self, name: str) -> CardEntry:
+    def entry(self, name: str) -> Any:
         return next(entry for entry in self.record.entries if entry.name == name)
 
     def rows(self, name: str) -> list[dict[str, Any]]:

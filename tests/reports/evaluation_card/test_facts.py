@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.reports.evaluation_card.facts import LONGEST, OwnerFacts
+from mindgauge.reports.evaluation_card import LONGEST, OwnerFacts
 from tests.in_process import mindgauge
 from tests.reports.evaluation_card.conftest import CardFiles, written
 

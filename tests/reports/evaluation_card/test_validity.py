@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import mindgauge
-from mindgauge import benchmarks
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status
-from mindgauge.reports.evaluation_card.validity import LASTS, AnswerDates, validity
+from mindgauge.reports.content import ReportTable
+from mindgauge.reports.evaluation_card import LASTS, OwnerFacts, _validity
 from mindgauge.store import manifest
 from tests.reports import suite_run
 from tests.reports.conftest import OPEN
@@ -21,68 +20,58 @@ from tests.reports.evaluation_card.conftest import CardFiles, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.records.request import Request
-
 DAY = datetime.date(2026, 3, 1)
 END = DAY + datetime.timedelta(days=LASTS)
-KNOWN = [
-    AnswerDates("a", DAY, DAY + datetime.timedelta(days=40)),
-    AnswerDates("b", DAY + datetime.timedelta(days=9), None),
-]
+KNOWN = {"a": f"{DAY} to {DAY + datetime.timedelta(days=40)}", "b": str(DAY + datetime.timedelta(days=9))}
+
+
+def holds(
+    days: dict[str, str], today: datetime.date, expires: datetime.date | None = None, *, gone: bool = False
+) -> tuple[str, str]:
+    sheet = ReportTable("systems", "", [], [[system, "", day] for system, day in days.items()])
+    held = _validity(sheet, OwnerFacts(expires=expires), today, gone=gone)
+    return held["state"], held["expires"]
 
 
 @pytest.mark.parametrize(
     ("today", "state"), [(DAY, "valid"), (END, "valid"), (END + datetime.timedelta(days=1), "expired")]
 )
 def test_it_ends_by_the_oldest_answer(today: datetime.date, state: str) -> None:
-    holds = validity(KNOWN, [], None, today)
-    assert (holds.state, holds.expires) == (state, END.isoformat())
+    assert holds(KNOWN, today) == (state, END.isoformat())
 
 
-def test_an_owner_may_shorten_it_and_not_prolong_it() -> None:
+def test_an_owner_may_shorten_it_and_not_prolong_it(suite: Path, tmp_path: Path) -> None:
     sooner, later = END - datetime.timedelta(days=3), END + datetime.timedelta(days=3)
-    assert validity(KNOWN, [], sooner, DAY).expires == sooner.isoformat()
-    held = validity(KNOWN, [], later, DAY)
-    assert held.expires == END.isoformat()
-    assert str(later) in held.because
-    assert "does not count" in held.because
+    assert holds(KNOWN, DAY, sooner)[1] == sooner.isoformat()
+    assert holds(KNOWN, DAY, later)[1] == END.isoformat()
+    (tmp_path / "facts.toml").write_text("expires = 2999-01-01", encoding="utf-8")
+    assert "does not count" in written(tmp_path / "out", suite, card=tmp_path / "facts.toml").record.validity.because
 
 
 def test_one_system_without_a_date_leaves_it_open_unless_the_owner_sets_a_day() -> None:
-    answers = [*KNOWN, AnswerDates("old", None, None)]
-    held = validity(answers, [], None, DAY)
-    assert (held.state, held.expires) == ("undated", "")
-    assert "when old answered is not recorded" in held.because
-    assert validity(answers, [], END, DAY).expires == END.isoformat()
-    assert validity([], [], None, DAY).state == "undated"
+    assert holds(KNOWN | {"old": ""}, DAY) == ("undated", "")
+    assert holds(KNOWN | {"old": ""}, DAY, END)[1] == END.isoformat()
+    assert holds({}, DAY) == ("undated", "")
 
 
 def test_an_instrument_that_has_changed_ends_it() -> None:
-    held = validity(KNOWN, ["Response"], END, DAY)
-    assert held.state == "expired"
-    assert "Response" in held.because
+    assert holds(KNOWN, DAY, END, gone=True) == ("expired", "")
 
 
 def test_a_card_of_old_answers_is_shown_as_expired(tmp_path: Path) -> None:
-    long_ago = time.time() - (LASTS + 2) * 86_400
-
-    def answer(request: Request) -> Exchange:
-        said = "I hear you, and I am glad that you wrote."
-        at = long_ago if request.messages[0].content == first else time.time()
-        return Exchange(Status.OK, said, "stop", model_resolved="acme/old-0301", cost=0.0, at=at)
-
     run = tmp_path / "run"
-    first = benchmarks.find_one(OPEN).samples(None)[0].messages[0].content
-    mindgauge.run(OPEN, model=Scripted("acme/old", answer), judge="rule/refusal", limit=4, out=run)
+    answer = Exchange(Status.OK, "I hear you, and I am glad.", "stop", model_resolved="acme/old-0301", cost=0.0)
+    mindgauge.run(OPEN, model=Scripted("acme/old", lambda _: answer), judge="rule/refusal", limit=4, out=run)
+    today = datetime.datetime.now(datetime.UTC).date()
+    begun, day = today - datetime.timedelta(days=LASTS + 2), today - datetime.timedelta(days=2)
+    content = manifest.read(run)
+    content["created"] = f"{begun}T08:00:00+00:00"
+    manifest.write(run, content)
     card = written(tmp_path / "then", run)
-    day = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=2)
     assert (card.record.validity.state, card.record.validity.expires) == ("expired", day.isoformat())
     assert f'<span class="state expired">Expired on {day}</span>' in card.html
     assert card.rows("systems")[0]["build"] == "acme/old-0301"
-    assert (
-        card.rows("systems")[0]["answered"]
-        == f"{day - datetime.timedelta(days=LASTS)} to {datetime.datetime.now(datetime.UTC).date()}"
-    )
+    assert card.rows("systems")[0]["answered"] == f"{begun} to {today}"
     assert f"**Expired on {day}.**" in card.markdown.replace("\N{ZERO WIDTH SPACE}", "")
 
 

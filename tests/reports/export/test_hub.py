@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 import mindgauge
+from mindgauge.benchmarks.hub_layout.tables import TableKind
 from mindgauge.commands.export import export
 from mindgauge.commands.load import load
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import interval, write
-from mindgauge.reports.export.evaluations import HUMAN, MERGED, RAW, REVIEW
-from mindgauge.reports.export.hub import RESPONSES
+from mindgauge.reports.export.evaluations import schema
 from tests.reports.export.conftest import JUDGE, MODELS, write_run
 
 if TYPE_CHECKING:
@@ -57,7 +57,11 @@ def test_an_own_run_has_every_table_with_exactly_the_contracts_columns(exported:
         rows(exported, where) for where in ("responses", "evaluations/llm_raw", "evaluations/llm_merged")
     )
     human, review = rows(exported, "evaluations/human_raw"), rows(exported, "evaluations/sampled_review_sets")
-    for table, columns in ((responses, RESPONSES), (raw, RAW), (merged, MERGED), (human, HUMAN), (review, REVIEW)):
+    tables = {
+        TableKind.RESPONSES: responses, TableKind.RAW: raw, TableKind.MERGED: merged, TableKind.PEOPLE: human,
+        TableKind.REVIEW: review,
+    }  # fmt: skip
+    for table, columns in ((table, schema(kind)) for kind, table in tables.items()):
         assert dict(table.schema) == columns
     assert (responses.height, raw.height, merged.height, human.height, review.height) == (16, 32, 16, 8, 4)
     assert responses["split"].unique().to_list() == ["validation"]

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
 from mindgauge.benchmarks.help_or_harm.label_tables import MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
-from mindgauge.benchmarks.hub_layout.cells import number, review_set
-from mindgauge.benchmarks.hub_layout.items import EXAMPLE
-from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader
+from mindgauge.benchmarks.hub_layout.records import LayoutReader
+from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE, HubLayout, TableKind, number
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class _Translation:
         self.ratings = replied.ratings
         self.examples: dict[str, list[str]] = {}
         self.facts: dict[str, dict[str, Any]] = {}
-        for example, sample in reader.items.by_id.items():
+        for example, sample in reader.items.items():
             split = sample.tags.get("split", "")
             self.examples.setdefault(split, []).append(example)
             words = sample.messages[-1].content or example
@@ -75,9 +73,9 @@ class _Translation:
         self.split = {example: split for split, own in self.examples.items() for example in own}
         origins = [reply.provenance for reply in replied.replies if LABEL in reply.provenance]
         self.labels = {str(origin[EXAMPLE]): origin[LABEL] for origin in origins}
-        self.labelled = {*self.labels} if layout.exported() else {*reader.items.by_id}
+        self.labelled = {*self.labels} if layout.exported() else {*reader.items}
         """Those whose label is their own: in an export of ours, it stands with a response."""
-        for example, sample in reader.items.by_id.items():
+        for example, sample in reader.items.items():
             self.labels.setdefault(example, sample.tags.get("category"))
         self.any_label = any(self.labels.values())
 
@@ -128,7 +126,7 @@ class _Translation:
         order = {example: place for place, example in enumerate(self.split)}
         sets: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.layout.rows(TableKind.REVIEW):
-            judge = paper_name(row.text("evaluator_model", "evaluator_model_raw") or review_set(row)[2])
+            judge = paper_name(row.text("evaluator_model", "evaluator_model_raw") or row.review_set()[2])
             reply = self.replies.get(row.text(RESPONSE))
             if reply is not None and row.text(EXAMPLE) in order:
                 source = "" if reply.provenance.get("selection") else _answers(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
+from mindgauge.benchmarks.benchmark import LayoutNames
 from mindgauge.benchmarks.help_or_harm import from_hub, material, released, score_tables, self_stated
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
-from mindgauge.benchmarks.hub_layout.names import LayoutNames
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,

@@ -14,40 +14,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout import entry_tests
-from mindgauge.benchmarks.hub_layout.reading import TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, OUT_OF_RANGE
+from mindgauge.benchmarks.hub_layout.records import ENTRY_TESTS, entry_tests
+from mindgauge.benchmarks.hub_layout.tables import LABEL, OUT_OF_RANGE, TABLES, TableKind
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.records import HELD, RaterKind, Status
+from mindgauge.records import RaterKind
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
 from mindgauge.reports.export.evaluations import (
-    HUMAN,
-    OTHER,
-    REVIEW,
     Book,
-    frame,
+    JudgeSummary,
     human_rows,
     judged,
     other_rows,
-    raw_model,
+    raters,
+    review_rows,
+    scores,
+    selections,
+    stated,
+    title,
 )
 from mindgauge.reports.export.items import ItemTables
 from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
 from mindgauge.reports.export.placed import (
-    DETAILS,
     SPLIT,
     ExportedRatings,
     Placed,
     WordingIndex,
-    canonical,
     config_name,
     file_names,
-    file_only,
     place,
 )
 from mindgauge.reports.export.results import ModelResults, PublishedFigures
-from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated, title
 from mindgauge.reports.export.templates import licence_id, rendered
 from mindgauge.reports.reliability_gate import of_run
 
@@ -56,29 +53,20 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Scores
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.reports.export.evaluations import Row
     from mindgauge.reports.export.folder import ExportFolder
     from mindgauge.reports.export.results import ResultRow
     from mindgauge.store import Store
 
 
-_TEXT, _WHOLE = pl.String(), pl.Int64()
-RESPONSES = {
-    **dict.fromkeys(("response_id", "example_id", "split", "answer_model_raw", "answer_model"), _TEXT),
-    "answer_run": _WHOLE, "response_text": _TEXT, "response_is_json": pl.Boolean(), "refusal": pl.Boolean(),
-    "tokens": _WHOLE, "label": _TEXT, "source_file": _TEXT, "source_row": _WHOLE, "source_dataset_id": _TEXT,
-    "details": _TEXT,
-}  # fmt: skip
 CHOSEN = TableKind.CHOSEN.value
 Table = tuple[TableMetadata, pl.DataFrame]
 
 
 class Contents(NamedTuple):
-    """What a run holds for the layout: replies in their places with their labels, and what raters said of them."""
+    """What a run holds for the layout: replies in their places, and what raters said of them."""
 
     book: Book
     placed: list[Placed]
-    labels: dict[str, str | None]
     rated: ExportedRatings
     items: ItemTables
 
@@ -137,12 +125,12 @@ def write(
             parts, rated.left_out, benchmark, facts_of_run, hidden, labelled.name if labelled is not None else ""
         ),
     )
-    tests = [*entry_tests.lines(store, benchmark)]
+    tests = [*entry_tests(store, benchmark)]
     if tests:
-        folder.text(entry_tests.FILE, "".join(f"{line}\n" for line in tests))
+        folder.text(ENTRY_TESTS, "".join(f"{line}\n" for line in tests))
     scored = sum((part.raters for part in parts), Counter[str]())
     folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
-    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
+    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
     models = sorted({p.reply.model for p in contents.placed})
     spoken = {item.sample.tags["language"] for item in contents.items.items if item.sample.tags.get("language")}
@@ -178,8 +166,8 @@ def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | Non
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
     labels |= {p.response_id: p.reply.provenance[LABEL] for p in placed if LABEL in p.reply.provenance}
-    book = Book(benchmark, WordingIndex(store, benchmark.name), open_ids)
-    return Contents(book, placed, labels, rated, ItemTables(store, benchmark, placed, open_ids, rated.people))
+    book = Book(benchmark, WordingIndex(store, benchmark.name), open_ids, labels)
+    return Contents(book, placed, rated, ItemTables(store, benchmark, placed, open_ids, rated.people))
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -192,15 +180,12 @@ def _tables(contents: Contents) -> Iterator[Table]:
 
 
 def _responses(contents: Contents) -> Iterator[Table]:
-    for (split, model), group in contents.apart:
-        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
-        file = f"responses/{split}/{contents.files[model]}.parquet"
-        yield TableMetadata.of(file, "responses", split, "response_id", rows), rows
-    drawn = _grouped([p for p in contents.placed if p.selection], lambda p: (p.split, p.reply.model))
-    for (split, model), group in drawn:
-        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
-        file = f"{CHOSEN}/{split}/{contents.files[model]}.parquet"
-        yield TableMetadata.of(file, CHOSEN, split, "response_id", rows), rows
+    for kind in (TableKind.RESPONSES, TableKind.CHOSEN):
+        own = [p for p in contents.placed if bool(p.selection) == (kind is TableKind.CHOSEN)]
+        for (split, model), group in _grouped(own, lambda p: (p.split, p.reply.model)):
+            rows = contents.book.frame(kind, (contents.book.response(p) for p in group))
+            file = f"{kind}/{split}/{contents.files[model]}.parquet"
+            yield TableMetadata.of(file, kind.value, split, TABLES[kind].key, rows), rows
 
 
 def _human(contents: Contents) -> Iterator[Table]:
@@ -209,7 +194,7 @@ def _human(contents: Contents) -> Iterator[Table]:
         for person in contents.rated.people:
             joins = Joins()
             pairs = contents.rated.of(person, RaterKind.PERSON, group, lambda p: (p.position, p.response_id))
-            rows = frame(human_rows(book, joins.watched(pairs), names[person], contents.labels), book.columns(HUMAN))
+            rows = book.frame(TableKind.PEOPLE, human_rows(book, joins.watched(pairs), names[person]))
             if rows.is_empty():
                 continue
             file = f"evaluations/human_raw/{split}/{names[person]}.parquet"
@@ -237,7 +222,7 @@ def _others(contents: Contents) -> Iterator[Table]:
     for split, group in _grouped(contents.placed, lambda p: p.split):
         for rater, name in names.items():
             pairs = contents.rated.of(rater, None, group, lambda p: (p.position, p.response_id))
-            rows = frame(other_rows(contents.book, pairs, name), OTHER)
+            rows = contents.book.frame(TableKind.OTHER, other_rows(contents.book, pairs, name))
             if not rows.is_empty():
                 file = f"evaluations/other_raw/{split}/{files[name]}.parquet"
                 yield TableMetadata.of(file, "other_raw_scores", split, "evaluation_id", rows), rows
@@ -263,7 +248,7 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
     titles = {(name, rater): title(name, sets[name], rater) for name, rater in scored}
     files = file_names(titles.values())
     for name, rater in scored:
-        rows = frame(review_rows(book, name, sets[name], rivals, rater, judges), book.columns(REVIEW))
+        rows = book.frame(TableKind.REVIEW, review_rows(book, name, sets[name], rivals, rater, judges))
         file = files[titles[name, rater]]
         joins = Joins()
         for p in sets[name]:
@@ -272,38 +257,6 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
             f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows,
             joins.told(),
         ), rows  # fmt: skip
-
-
-def _response_row(contents: Contents, placed: Placed) -> Row:
-    reply, origin = placed.reply, placed.reply.provenance
-    tokens = origin.get("tokens", reply.usage.prompt_tokens + reply.usage.completion_tokens or None)
-    source = origin.get("source_dataset_id") or placed.sample.tags.get("source")
-    return {
-        "response_id": placed.response_id,
-        "example_id": placed.example_id,
-        "split": placed.split,
-        "answer_model_raw": raw_model(placed),
-        "answer_model": reply.model,
-        "answer_run": reply.run,
-        "response_text": contents.book.reply(placed),
-        "response_is_json": bool(origin.get("is_json", False)),
-        "refusal": reply.status is Status.REFUSED,
-        "tokens": tokens if isinstance(tokens, int) else None,
-        "label": contents.labels[placed.response_id],
-        "source_file": file_only(origin.get("source_file")),
-        "source_row": origin.get("source_row"),
-        "source_dataset_id": None if source is None else str(source),
-        "details": _reply_details(placed, shown=contents.book.shows(placed)),
-    }
-
-
-def _reply_details(placed: Placed, *, shown: bool) -> str:
-    """Write what is known of a reply and has no column; of a restricted message nothing that quotes it."""
-    origin = placed.reply.provenance
-    entries = {name: origin[name] for name in DETAILS if name in origin and (shown or name != HELD)}
-    status = placed.reply.status
-    plain = status is Status.OK or status is Status.REFUSED
-    return canonical({**entries, **({} if plain else {"status": status.value})})
 
 
 def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:

@@ -10,11 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-import polars as pl
 
-from mindgauge.benchmarks.hub_layout.items import EXAMPLE
+from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, TableKind
 from mindgauge.records import RaterKind, Rating, Sample, Status
-from mindgauge.reports.export.evaluations import frame, rating_details
+from mindgauge.reports.export.evaluations import frame, rating_details, schema
 from mindgauge.reports.export.metadata import TableMetadata
 from mindgauge.reports.export.placed import (
     SPLIT,
@@ -30,21 +29,13 @@ from mindgauge.reports.export.placed import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import polars as pl
+
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.export.evaluations import Row
     from mindgauge.reports.export.placed import ExportedRatings, Placed
     from mindgauge.store import Store
 
-_TEXT, _WHOLE = pl.String(), pl.Int64()
-ITEMS = {
-    "example_id": _TEXT, "split": _TEXT, "position": _WHOLE, "sample_id": _TEXT, "messages": _TEXT, "label": _TEXT,
-    "tags": _TEXT, "cluster": _TEXT, "source_dataset_id": _TEXT, "benchmarks": _TEXT, "responses": _WHOLE,
-}  # fmt: skip
-LABELS = {
-    "label_id": _TEXT, "example_id": _TEXT, "benchmark": _TEXT, "labeller": _TEXT, "labeller_kind": _TEXT, "run": _WHOLE,
-    "criterion": _TEXT, "label": _TEXT, "explanation": _TEXT, "source_file": _TEXT, "source_row": _WHOLE,
-    "instrument": _TEXT, "details": _TEXT,
-}  # fmt: skip
 _FOLDER = {RaterKind.PERSON: "people", RaterKind.MODEL: "models", RaterKind.GOLD: "gold"}
 
 
@@ -121,7 +112,7 @@ class ItemTables:
         """Yield the items, split by split, and their labels, labeller by labeller."""
         rows = list(self._rows())
         for split in sorted({str(row["split"]) for row in rows}):
-            table = frame((row for row in rows if row["split"] == split), ITEMS)
+            table = frame((row for row in rows if row["split"] == split), schema(TableKind.ITEMS))
             yield TableMetadata.of(f"items/{split}/items.parquet", "items", split, EXAMPLE, table), table
         labels: dict[tuple[RaterKind, str, str], list[Row]] = {}
         for kind, rater, split, row in self._labels():
@@ -130,7 +121,7 @@ class ItemTables:
         for (kind, split, rater), own in sorted(
             labels.items(), key=lambda entry: (_FOLDER[entry[0][0]], *entry[0][1:])
         ):
-            table = frame(own, LABELS)
+            table = frame(own, schema(TableKind.LABELS))
             file = f"labels/{_FOLDER[kind]}/{split}/{files[rater]}.parquet"
             yield TableMetadata.of(file, f"labels_{_FOLDER[kind]}", split, "label_id", table), table
 

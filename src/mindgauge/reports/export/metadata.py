@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.reading import RELEASED
-from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE
+from mindgauge.benchmarks.hub_layout.tables import OUT_OF_RANGE, RELEASED
 from mindgauge.reports.export.evaluations import STATUSES, raw_model
 from mindgauge.reports.export.placed import RULES, file_only
 from mindgauge.store.manifest import software
@@ -191,7 +190,7 @@ def summary(
     }
 
 
-def normalization(placed: Sequence[Placed], labels: dict[str, str | None], book: Book) -> dict[str, Any]:
+def normalization(placed: Sequence[Placed], book: Book) -> dict[str, Any]:
     """Say which of our names and values stands for which of theirs, and how ids are made."""
     criteria = book.benchmark.rubric.criteria
     sources = {
@@ -201,7 +200,7 @@ def normalization(placed: Sequence[Placed], labels: dict[str, str | None], book:
     }
     return {
         "models": {raw_model(p): p.reply.model for p in placed},
-        "labels": sorted({label for label in labels.values() if label is not None}),
+        "labels": sorted({label for label in book.labels.values() if label is not None}),
         "source_ids": sources,
         "score_status": {status.value: word for status, word in STATUSES.items()}
         | {"unparsable, raw value a number": OUT_OF_RANGE},

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks.hub_layout.items import EXAMPLE
-from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
+from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE
 from mindgauge.records import HELD, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.drawn import DRAWN
 from mindgauge.records.text import compatible

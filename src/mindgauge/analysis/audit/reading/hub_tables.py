@@ -10,10 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks.hub_layout.cells import annotator, repeats
-from mindgauge.benchmarks.hub_layout.items import EXAMPLE, text_of
-from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
+from mindgauge.benchmarks.hub_layout.records import text_of
+from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE, HubLayout, LayoutRow, TableKind, repeats
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, UsageError
@@ -118,7 +116,7 @@ class _LayoutTables:
             value = _value(row)
             run = (row.json("details") or {}).get("run", 0)
             stated = "ok" if value is not None else "not_evaluated"
-            yield row.text(RESPONSE), stated, self._rest(row, annotator(row), RaterKind.PERSON, run, value)
+            yield row.text(RESPONSE), stated, self._rest(row, row.annotator(), RaterKind.PERSON, run, value)
 
     def _judges(self, model: dict[str, str]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         rows = list(self._rows(TableKind.RAW))
