@@ -86,12 +86,10 @@ def annotate_import(
             a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names, _called(a)
         )
         recognised, entries, reading = exchange.read(path, project, form, layout)
-        taken = exchange.take_in(a, entries, path.name, supersede=supersede)
-    notes = [*reading, *([f"{taken.open} items are labelled in part and stay open"] if taken.open else [])]
-    return ImportedLabels(
-        str(folder), str(file), recognised, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
-        taken.closed, notes,
-    )  # fmt: skip
+        count, batches, closed = exchange.take_in(a, entries, path.name, supersede=supersede)
+    notes = [*reading, *([f"{count['open']} items are labelled in part and stay open"] if count["open"] else [])]
+    new = (count[name] for name in ("labels", "handed_on", "superseded", "same"))
+    return ImportedLabels(str(folder), str(file), recognised, *new, batches, closed, notes)
 
 
 def _called(a: Annotation) -> dict[str, list[str]]:
