@@ -15,7 +15,7 @@ from inspect_ai.scorer import Score, metric, score_reducer
 
 from mindgauge.analysis.score import score
 from mindgauge.records import Rating, Reply, Sample, Status
-from mindgauge.reports.export.inspect_logs.log import title_of
+from mindgauge.reports.export.inspect_logs import title_of
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

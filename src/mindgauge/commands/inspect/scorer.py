@@ -17,8 +17,7 @@ from mindgauge.commands.inspect.figures import RECORD, ScoreRecord, figures
 from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
 from mindgauge.commands.inspect.solvers import REPLIES
 from mindgauge.records import HELD, REASONING, Message, Rating, Reply, Sample
-from mindgauge.reports.export.inspect_logs.cases import RatedPart
-from mindgauge.reports.export.inspect_logs.samples import explanation_of, levels_of, metadata_of
+from mindgauge.reports.export.inspect_logs import RatedPart, explanation_of, levels_of, metadata_of
 from mindgauge.runs.judge_work import JudgeWork
 from mindgauge.runs.steps import parted
 

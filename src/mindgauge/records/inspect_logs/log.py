@@ -1,7 +1,9 @@
 """Opening a log: a zip (`.eval`, packed in any way that Inspect packs) or JSON, one sample at a time.
 
-A log that is not finished has no `header.json` but the journal of its beginning, and the samples that were done by then.
-A sample that was logged again stands in the zip twice; the last counts, as it does for Inspect.
+What is read has Inspect's own names (inspect_ai.log, schema version 2); all else is skipped. A log that is not finished
+has no `header.json` but the journal of its beginning, and the samples that were done by then. A sample that was logged
+again is in the zip twice; the last counts, as it does for Inspect. Of a log in JSON the text is held as a whole, and one
+sample of it as objects.
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ import msgspec
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder
 from mindgauge.records.files.folder import Archive
-from mindgauge.records.inspect_logs import stream
-from mindgauge.records.inspect_logs.shapes import VERSION, LoggedSample, LoggedTask, LogHeader
 from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
@@ -30,14 +30,127 @@ if TYPE_CHECKING:
     from mindgauge.records.files.folder import Readable
 
 ENDING = ".eval"
+VERSION = 2
+"""The newest version of the schema that is read."""
+UNCHANGED = "UNCHANGED"
+"""What an edit says of a part of a score that it leaves as it is."""
+SOLE_SCORE = "88F74D2C"
+"""What Inspect calls the score of a sample that has but one, in its oldest logs, until it knows the scorer."""
 _HEADER, _START = "header.json", "_journal/start.json"
 _WHOLE = regex(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 _SHELL = regex(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
 _PIECE = regex(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
 _ODD = regex(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
+_KEYS = frozenset(
+    (
+        "version status eval plan results stats error invalidated log_updates config_updates tags metadata samples "
+        "reductions location etag"
+    ).split()
+)
+"""Of a log in JSON, in the order in which Inspect writes them."""
+_TOKEN = regex(rb'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\]]', re.DOTALL)
+"""A text, a text without its end, or a bracket."""
+_BLANK, _SCALAR = regex(rb"\s*+"), regex(rb"[^\s,\]}]+")
 _SHOWN = 5
 Shape = TypeVar("Shape")
+
+
+class LoggedTask(msgspec.Struct, frozen=True):
+    """What was evaluated: `eval` of a log."""
+
+    task: str = ""
+    model: str = ""
+    model_roles: Any = None
+
+    @property
+    def grader(self) -> str:
+        """The model that has the role of the grader; empty where none has, or several have."""
+        role = self.model_roles.get("grader") if isinstance(self.model_roles, dict) else None
+        name = role.get("model") if isinstance(role, dict) else None
+        return name if isinstance(name, str) else ""
+
+
+class LogHeader(msgspec.Struct, frozen=True):
+    """All of a log but its samples; in the oldest logs `scorer` of the results is the only one."""
+
+    version: int
+    eval: LoggedTask
+    status: str = "started"
+    results: dict[str, Any] | None = None
+
+    @property
+    def scorer(self) -> str:
+        """Who gave a score that has no name of its own."""
+        results = self.results or {}
+        scorers = [*(results.get("scores") or ()), results.get("scorer")]
+        return next((str(s["name"]) for s in scorers if isinstance(s, dict) and s.get("name")), "score")
+
+
+class ScoreChange(msgspec.Struct, frozen=True):
+    """A state of a score; the first of a history is what the scorer said, unless a provenance says who changed it."""
+
+    value: Any = UNCHANGED
+    provenance: dict[str, Any] | None = None
+
+
+class LoggedScore(msgspec.Struct, frozen=True):
+    """What a scorer says of a sample, and how it was changed."""
+
+    value: Any = None
+    reason: str | None = None
+    metadata: dict[str, Any] | None = None
+    history: list[ScoreChange] = []
+
+
+class LoggedChoice(msgspec.Struct, frozen=True):
+    """One of a model's answers."""
+
+    message: dict[str, Any] = {}
+    stop_reason: str = ""
+
+
+class LoggedOutput(msgspec.Struct, frozen=True):
+    """What the model answered last."""
+
+    model: str = ""
+    choices: list[LoggedChoice] = []
+    error: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class LoggedSample(msgspec.Struct, frozen=True):
+    """One sample, once: `epoch` counts from 1. `score` is the only one, in the oldest logs."""
+
+    id: int | str
+    epoch: int = 1
+    input: str | list[dict[str, Any]] = ""
+    target: Any = ""
+    messages: list[dict[str, Any]] = []
+    output: LoggedOutput = LoggedOutput()
+    scores: dict[str, LoggedScore] | None = None
+    score: LoggedScore | None = None
+    metadata: dict[str, Any] | None = None
+    error: Any = None
+    limit: Any = None
+    invalidation: Any = None
+    attachments: dict[str, str] = {}
+
+    @property
+    def failure(self) -> str:
+        """Why it does not count, in one line; empty where it does."""
+        if self.error is not None:
+            message = self.error.get("message") if isinstance(self.error, dict) else self.error
+            return f"the sample ended with an error: {' '.join(str(message or 'no message').split())[:300]}"
+        if self.invalidation is not None:
+            reason = self.invalidation.get("reason") if isinstance(self.invalidation, dict) else None
+            return f"somebody called the sample invalid{f': {reason}' if reason else ''}"
+        return ""
+
+    @property
+    def limited(self) -> str:
+        """The limit that it reached; empty where it reached none."""
+        return str((self.limit.get("type") if isinstance(self.limit, dict) else self.limit) or "")
 
 
 class LogEntry(NamedTuple):
@@ -60,10 +173,8 @@ class InspectLog:
     def __str__(self) -> str:
         return str(self.path)
 
-    @property
-    def header(self) -> LogHeader:
-        """All but the samples."""
-        raise NotImplementedError
+    header: LogHeader
+    """All but the samples."""
 
     def entries(self) -> Iterator[LogEntry]:
         """Yield the samples, one after the other.
@@ -100,7 +211,7 @@ def opened(path: Readable) -> InspectLog | None:
     """
     if path.suffix.lower() == ENDING:
         log: InspectLog = _Zipped(path)
-    elif path.suffix.lower() == ".json" and stream.is_log(path):
+    elif path.suffix.lower() == ".json" and is_log(path):
         log = _Plain(path)
     else:
         return None
@@ -135,7 +246,8 @@ class _Zipped(InspectLog):
         return {entry.filename: entry for entry in self._archive.entries}
 
     @cached_property
-    def _header(self) -> LogHeader:
+    def header(self) -> LogHeader:
+        """See `InspectLog`."""
         name = next((name for name in (_HEADER, _START) if name in self._members), None)
         if name is None:
             inside = ", ".join([*self._members][:_SHOWN]) or "nothing"
@@ -145,11 +257,6 @@ class _Zipped(InspectLog):
             task = _read(content, LogHeader, f"{self}, {name}", "is no header of an Inspect log").eval.task
             raise DataError(f"{self}: an unfinished log of {task or 'an evaluation'} that holds the journal of its beginning and no samples")  # fmt: skip
         return _header(content, f"{self}, {name}")
-
-    @property
-    def header(self) -> LogHeader:
-        """See `InspectLog`."""
-        return self._header
 
     def _unpacked(self, name: str) -> bytes:
         try:
@@ -213,18 +320,111 @@ class _Plain(InspectLog):
     """A file of JSON, whose samples are cut out of it one by one."""
 
     @cached_property
-    def _header(self) -> LogHeader:
-        parts = {key: content for key, content in stream.parts(self.path) if key in LogHeader.__struct_fields__}
-        return _header(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), content) for key, content in parts.items()), str(self))  # fmt: skip
+    def _text(self) -> bytes:
+        return _content(self.path)
 
-    @property
+    @cached_property
     def header(self) -> LogHeader:
         """See `InspectLog`."""
-        return self._header
+        parts = [(key, part) for key, part in _pairs(self._text, self.path) if key in LogHeader.__struct_fields__]
+        return _header(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), part) for key, part in parts), str(self))
 
     def _contents(self) -> Iterator[tuple[bytes, str]]:
-        for number, content in enumerate(stream.samples(self.path), 1):
+        samples = (part for key, part in _pairs(self._text, self.path) if key == "samples")
+        for number, content in enumerate(samples, 1):
             yield content, f"{self}, sample {number}"
+
+
+def _content(path: Readable) -> bytes:
+    try:
+        content = bounds.content(path, bounds.TABLE) if isinstance(path, Path) else path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot read it ({error.strerror or error}); Inspect writes smaller logs as .eval") from error  # fmt: skip
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def is_log(path: Readable) -> bool:
+    """Whether a file of JSON is a log: an object that names a version and an evaluation, and nothing that no log has."""
+    keys = set()
+    try:
+        if isinstance(path, Path):
+            with path.open("rb") as file:
+                if not _begins(file.read(1 << 16)):
+                    return False
+        content = _content(path)
+        for key, _ in _pairs(content, path) if _begins(content) else ():
+            keys.add(key)
+            if {"version", "eval"} <= keys or key not in _KEYS or key == "samples":
+                break
+    except (OSError, DataError):
+        return False  # whoever reads it says so
+    return {"version", "eval"} <= keys <= _KEYS
+
+
+def _begins(content: bytes) -> bool:
+    match = re.match(rb'\s*\{\s*"(\w+)"', content.removeprefix(b"\xef\xbb\xbf"))
+    return match is not None and match[1].decode() in _KEYS
+
+
+def _pairs(content: bytes, path: Readable) -> Iterator[tuple[str, bytes]]:
+    """Yield keys and values of an object in JSON, as they are written; of a list of samples, one after the other."""
+    place = 0
+
+    def following() -> bytes:
+        nonlocal place
+        place = _BLANK.match(content, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if place == len(content):
+            raise DataError(f"{path}: a log that is cut off: its JSON ends in the middle; copy it again")
+        return content[place : place + 1]
+
+    def expect(mark: bytes) -> None:
+        nonlocal place
+        if following() != mark:
+            raise DataError(f"{path}: broken JSON (expected {mark.decode()!r})")
+        place += 1
+
+    def value() -> bytes:
+        nonlocal place
+        following()
+        start, place = place, _end(content, place, path)
+        if place - start > bounds.FILE:
+            raise DataError(f"{path}: one of its parts or samples has more than {bounds.FILE // bounds.MIB:,} MiB, the most that are read")  # fmt: skip
+        return content[start:place]
+
+    expect(b"{")
+    while following() == b'"':
+        key = value()[1:-1].decode("utf-8", "replace")
+        expect(b":")
+        if key == "samples" and following() == b"[":
+            expect(b"[")
+            while following() != b"]":
+                yield key, value()
+                if following() == b",":
+                    expect(b",")
+            expect(b"]")
+        else:
+            yield key, value()
+        if following() != b",":
+            break
+        expect(b",")
+    expect(b"}")
+
+
+def _end(content: bytes, start: int, path: Readable) -> int:
+    """Return where the value ends that begins at a place."""
+    if content[start] not in b'{["':
+        match = _SCALAR.match(content, start)
+        if match is None:
+            raise DataError(f"{path}: broken JSON (a value is missing)")
+        return match.end()
+    depth = 0
+    for token in _TOKEN.finditer(content, start):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+        if token[0][:1] == b'"' and not token["end"]:
+            break
+        if not depth:
+            return token.end()
+    raise DataError(f"{path}: a log that is cut off: its JSON ends in the middle; copy it again")
 
 
 def _header(content: bytes, place: str) -> LogHeader:
