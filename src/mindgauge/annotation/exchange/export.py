@@ -29,7 +29,7 @@ from mindgauge.records.text import xml, yaml
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation
@@ -159,8 +159,8 @@ def _element(tree: list[Any]) -> Element:
     return element
 
 
-def _keys(said: PersonLabels) -> map[str]:
-    return map(lambda number: digest(said.item.id, said.person.name, number)[:10], itertools.count())
+def _keys(said: PersonLabels) -> Iterator[str]:
+    return (digest(said.item.id, said.person.name, number)[:10] for number in itertools.count())
 
 
 def _notes(said: PersonLabels) -> list[str]:

@@ -32,7 +32,7 @@ from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.annotation.exchange.known import ImportedLabel, Known
     from mindgauge.annotation.records import Item

@@ -2,12 +2,12 @@
 
 What is read has Inspect's own names (inspect_ai.log, schema version 2); all else is skipped. A log that is not finished
 has no `header.json` but the journal of its beginning, and the samples that were done by then. A sample that was logged
-again is in the zip twice; the last counts, as it does for Inspect. Of a log in JSON the text is held as a whole, and one
-sample of it as objects.
+again is in the zip twice; the last counts, as it does for Inspect. A log in JSON is read as a whole.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import re
@@ -43,15 +43,11 @@ _PIECE = regex(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json"
 _ODD = regex(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
 _KEYS = frozenset(
-    (
-        "version status eval plan results stats error invalidated log_updates config_updates tags metadata samples "
-        "reductions location etag"
-    ).split()
+    ("version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "config_updates")
+    + ("tags", "metadata", "samples", "reductions", "location", "etag")
 )
 """Of a log in JSON, in the order in which Inspect writes them."""
-_TOKEN = regex(rb'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\]]', re.DOTALL)
-"""A text, a text without its end, or a bracket."""
-_BLANK, _SCALAR = regex(rb"\s*+"), regex(rb"[^\s,\]}]+")
+_BEGINNING = regex(rb'(?:\xef\xbb\xbf)?\s*+\{\s*+"(\w+)"')
 _SHOWN = 5
 Shape = TypeVar("Shape")
 
@@ -184,16 +180,15 @@ class InspectLog:
         """
         number = 0
         for number, (content, place) in enumerate(self._contents(), 1):
-            yield LogEntry(number, self._sample(content, place), place)
+            read = _read if isinstance(content, bytes) else _converted
+            yield LogEntry(number, read(content, LoggedSample, place, "is no sample of an Inspect log"), place)
         if not number:
             unfinished = "" if self.header.status == "success" else f", which did not finish ({self.header.status})"
             raise DataError(f"{self}: no samples in this log of {self.header.eval.task or 'an evaluation'}{unfinished}")
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
+    def _contents(self) -> Iterator[tuple[Any, str]]:
+        """Yield the samples, as JSON or what is read of it, each with its place."""
         raise NotImplementedError
-
-    def _sample(self, content: bytes, place: str) -> LoggedSample:
-        return _read(content, LoggedSample, place, "is no sample of an Inspect log")
 
     @property
     def remarks(self) -> list[str]:
@@ -211,8 +206,8 @@ def opened(path: Readable) -> InspectLog | None:
     """
     if path.suffix.lower() == ENDING:
         log: InspectLog = _Zipped(path)
-    elif path.suffix.lower() == ".json" and is_log(path):
-        log = _Plain(path)
+    elif path.suffix.lower() == ".json" and (content := _in_json(path)) is not None:
+        log = _Plain(path, content)
     else:
         return None
     version = log.header.version
@@ -256,7 +251,7 @@ class _Zipped(InspectLog):
         if name == _START and not any(_WHOLE.fullmatch(member) or _SHELL.fullmatch(member) for member in self._members):
             task = _read(content, LogHeader, f"{self}, {name}", "is no header of an Inspect log").eval.task
             raise DataError(f"{self}: an unfinished log of {task or 'an evaluation'} that holds the journal of its beginning and no samples")  # fmt: skip
-        return _header(content, f"{self}, {name}")
+        return _header(_read(content, dict[str, Any], f"{self}, {name}", "is no header of an Inspect log"), f"{self}, {name}")
 
     def _unpacked(self, name: str) -> bytes:
         try:
@@ -264,7 +259,7 @@ class _Zipped(InspectLog):
         except OSError as error:
             raise DataError(f"{self}: {error.strerror or error}") from error
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
+    def _contents(self) -> Iterator[tuple[Any, str]]:
         for name in self._members:
             if _WHOLE.fullmatch(name):
                 yield self._unpacked(name), f"{self}, {name}"
@@ -280,7 +275,7 @@ class _Zipped(InspectLog):
                 pieces.setdefault((piece[1], piece[2]), []).append((int(piece[3]), name))
         return pieces
 
-    def _joined(self, prefix: str) -> bytes:
+    def _joined(self, prefix: str) -> dict[str, Any]:
         """Put a sample together that is kept in pieces."""
         place = f"{self}, {prefix}"
         messages, attachments = (
@@ -298,7 +293,7 @@ class _Zipped(InspectLog):
             shell["metadata"] = _read(self._unpacked(metadata), dict[str, Any], place, "has no metadata")
         shell["messages"] = self._conversation(messages, ranges, place)
         shell["attachments"] = {str(number): text for number, text in enumerate(attachments)}
-        return json.dumps(shell).encode()
+        return shell
 
     def _conversation(self, messages: list[Any], ranges: list[tuple[int, int]], place: str) -> list[Any]:
         """Return the messages of some ranges. Those that are alike are kept once, so that ranges may name one again.
@@ -317,119 +312,46 @@ class _Zipped(InspectLog):
 
 
 class _Plain(InspectLog):
-    """A file of JSON, whose samples are cut out of it one by one."""
+    """A log in JSON, which is held as a whole."""
 
-    @cached_property
-    def _text(self) -> bytes:
-        return _content(self.path)
+    def __init__(self, path: Readable, content: dict[str, Any]) -> None:
+        super().__init__(path)
+        self._log = content
 
     @cached_property
     def header(self) -> LogHeader:
         """See `InspectLog`."""
-        parts = [(key, part) for key, part in _pairs(self._text, self.path) if key in LogHeader.__struct_fields__]
-        return _header(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), part) for key, part in parts), str(self))
+        return _header(self._log, str(self))
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
-        samples = (part for key, part in _pairs(self._text, self.path) if key == "samples")
-        for number, content in enumerate(samples, 1):
+    def _contents(self) -> Iterator[tuple[Any, str]]:
+        samples = self._log.get("samples")
+        for number, content in enumerate(samples if isinstance(samples, list) else [], 1):
             yield content, f"{self}, sample {number}"
 
 
-def _content(path: Readable) -> bytes:
-    try:
-        content = bounds.content(path, bounds.TABLE) if isinstance(path, Path) else path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot read it ({error.strerror or error}); Inspect writes smaller logs as .eval") from error  # fmt: skip
-    return content.removeprefix(b"\xef\xbb\xbf")
-
-
-def is_log(path: Readable) -> bool:
-    """Whether a file of JSON is a log: an object that names a version and an evaluation, and nothing that no log has."""
-    keys = set()
+def _in_json(path: Readable) -> dict[str, Any] | None:
+    """Read a log in JSON: an object that names a version and an evaluation, and nothing that no log has; None where it is none."""
     try:
         if isinstance(path, Path):
             with path.open("rb") as file:
-                if not _begins(file.read(1 << 16)):
-                    return False
-        content = _content(path)
-        for key, _ in _pairs(content, path) if _begins(content) else ():
-            keys.add(key)
-            if {"version", "eval"} <= keys or key not in _KEYS or key == "samples":
-                break
-    except (OSError, DataError):
-        return False  # whoever reads it says so
-    return {"version", "eval"} <= keys <= _KEYS
+                if not _BEGINNING.match(file.read(1 << 16)):
+                    return None
+        content = bounds.content(path, bounds.FILE) if isinstance(path, Path) else path.read_bytes()
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            return None  # whoever reads it says so
+        raise DataError(f"{path}: {error.strerror}; `inspect log convert --to eval` makes a log of which one sample is read at a time") from error  # fmt: skip
+    if not (match := _BEGINNING.match(content)) or match[1].decode() not in _KEYS:
+        return None
+    try:
+        log = _read(content.removeprefix(b"\xef\xbb\xbf"), dict[str, Any], str(path), "is no Inspect log")
+    except DataError:
+        return None  # whoever reads JSON names the line
+    return log if {"version", "eval"} <= log.keys() <= _KEYS else None
 
 
-def _begins(content: bytes) -> bool:
-    match = re.match(rb'\s*\{\s*"(\w+)"', content.removeprefix(b"\xef\xbb\xbf"))
-    return match is not None and match[1].decode() in _KEYS
-
-
-def _pairs(content: bytes, path: Readable) -> Iterator[tuple[str, bytes]]:
-    """Yield keys and values of an object in JSON, as they are written; of a list of samples, one after the other."""
-    place = 0
-
-    def following() -> bytes:
-        nonlocal place
-        place = _BLANK.match(content, place).end()  # type: ignore[union-attr]  # it matches nothing, too
-        if place == len(content):
-            raise DataError(f"{path}: a log that is cut off: its JSON ends in the middle; copy it again")
-        return content[place : place + 1]
-
-    def expect(mark: bytes) -> None:
-        nonlocal place
-        if following() != mark:
-            raise DataError(f"{path}: broken JSON (expected {mark.decode()!r})")
-        place += 1
-
-    def value() -> bytes:
-        nonlocal place
-        following()
-        start, place = place, _end(content, place, path)
-        if place - start > bounds.FILE:
-            raise DataError(f"{path}: one of its parts or samples has more than {bounds.FILE // bounds.MIB:,} MiB, the most that are read")  # fmt: skip
-        return content[start:place]
-
-    expect(b"{")
-    while following() == b'"':
-        key = value()[1:-1].decode("utf-8", "replace")
-        expect(b":")
-        if key == "samples" and following() == b"[":
-            expect(b"[")
-            while following() != b"]":
-                yield key, value()
-                if following() == b",":
-                    expect(b",")
-            expect(b"]")
-        else:
-            yield key, value()
-        if following() != b",":
-            break
-        expect(b",")
-    expect(b"}")
-
-
-def _end(content: bytes, start: int, path: Readable) -> int:
-    """Return where the value ends that begins at a place."""
-    if content[start] not in b'{["':
-        match = _SCALAR.match(content, start)
-        if match is None:
-            raise DataError(f"{path}: broken JSON (a value is missing)")
-        return match.end()
-    depth = 0
-    for token in _TOKEN.finditer(content, start):
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
-        if token[0][:1] == b'"' and not token["end"]:
-            break
-        if not depth:
-            return token.end()
-    raise DataError(f"{path}: a log that is cut off: its JSON ends in the middle; copy it again")
-
-
-def _header(content: bytes, place: str) -> LogHeader:
+def _header(raw: dict[str, Any], place: str) -> LogHeader:
     """Read a header; where its version is not known, only that, since all else may have changed."""
-    raw = _read(content, dict[str, Any], place, "is no header of an Inspect log")
     version = raw.get("version")
     if isinstance(version, int) and not 1 <= version <= VERSION:
         return LogHeader(version, LoggedTask())

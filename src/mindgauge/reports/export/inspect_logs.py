@@ -109,7 +109,7 @@ def write(
             failed = sum("error" in sample for sample in log["samples"])
             if failed:
                 notes.append(f"{benchmark.name}, {model}: {plural(failed, 'reply', 'replies')} never came, and stand in the log as errors")  # fmt: skip
-            with folder.named(_file_name(log["eval"])) as path:
+            with folder.named(file_name(log["eval"])) as path:
                 write_eval_log(EvalLog.model_validate(log), str(path), "eval")
     if not folder.written:
         raise UsageError(
@@ -221,7 +221,8 @@ def _time(stated: object) -> str:
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).isoformat(timespec="seconds")
 
 
-def _file_name(spec: dict[str, Any]) -> str:
+def file_name(spec: dict[str, Any]) -> str:
+    """Return the name of a log's file, which file systems take: TIME_TASK_MODEL_ID.eval."""
     parts = (spec["created"], spec["task"], spec["model"], spec["task_id"])
     clean = (_UNCLEAN.sub("-", visible(part)).encode(errors="replace") for part in parts)
     return "_".join(part[:_MOST].decode(errors="ignore") for part in clean) + ".eval"
