@@ -38,7 +38,7 @@ def logs(run: Path, out: Path) -> dict[str, Path]:
     out.mkdir()
     store, tasks, plan = open_run(run)
     computed = mindgauge.score(run)
-    by_model = {}
+    by_model: dict[str, Path] = {}
     with store:
         for task in tasks:
             for model, cases in inspect_export.by_model(store, task).items():
@@ -258,5 +258,8 @@ def test_without_inspect_one_line_says_how_to_install_it(run: Path, tmp_path: Pa
     command = [sys.executable, "-c", code, str(run), str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.strip() == "mindgauge: this command needs inspect_ai, which is not installed; pip install 'mindgauge[inspect]'"
+    assert (
+        done.stderr.strip()
+        == "mindgauge: this command needs inspect_ai, which is not installed; pip install 'mindgauge[inspect]'"
+    )
     assert not (tmp_path / "out").exists()

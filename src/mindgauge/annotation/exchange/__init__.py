@@ -5,4 +5,15 @@ from mindgauge.annotation.exchange.intake import take_in
 from mindgauge.annotation.exchange.known import ImportedLabel, Known
 from mindgauge.annotation.exchange.reading import read
 
-__all__ = ["FORMATS", "LABEL_STUDIO", "POTATO", "Content", "ImportedLabel", "Known", "content", "files", "read", "take_in"]
+__all__ = [
+    "FORMATS",
+    "LABEL_STUDIO",
+    "POTATO",
+    "Content",
+    "ImportedLabel",
+    "Known",
+    "content",
+    "files",
+    "read",
+    "take_in",
+]

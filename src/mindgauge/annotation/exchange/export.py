@@ -29,7 +29,7 @@ from mindgauge.records.text import xml, yaml
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio", "potato")
 _TEMPLATES = Path(__file__).parent / "templates"
 _JINJA = jinja2.Environment(autoescape=False)  # noqa: S701 - each value is written as JSON
-_WRITERS = {
+_WRITERS: dict[str, Callable[[Any], str]] = {
     "json": lambda tree: json.dumps(tree, ensure_ascii=False, indent=2) + "\n",
     "jsonl": lambda rows: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows),
     "yaml": lambda tree: yaml(tree, 2) + "\n",  # JSON, which is YAML, too

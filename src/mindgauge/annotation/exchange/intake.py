@@ -93,7 +93,9 @@ def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -
     elif task is None:
         reason = f"{entry.person.name} was not asked about the item {entry.item.id}"
     elif batch.phase != Phase.LABELLING:
-        reason = f"batch {batch.number} is at {batch.phase}; labels can be added only while everybody still labels alone"
+        reason = (
+            f"batch {batch.number} is at {batch.phase}; labels can be added only while everybody still labels alone"
+        )
     if reason:
         raise DataError(f"{entry.place}: {reason}")
 
@@ -163,7 +165,12 @@ def _agreed(entries: list[ImportedLabel]) -> dict[str, ImportedLabel]:
 
 
 def _new(
-    entries: dict[str, ImportedLabel], labels: dict[str, Label], count: Counter[str], *, handed_on: bool, supersede: bool
+    entries: dict[str, ImportedLabel],
+    labels: dict[str, Label],
+    count: Counter[str],
+    *,
+    handed_on: bool,
+    supersede: bool,
 ) -> list[ImportedLabel]:
     """Return one person's entries on an item that are not there yet, and count what is the same and what is superseded.
 

@@ -195,7 +195,7 @@ def _annotation(annotation: dict[str, Any], data: dict[str, Any], place: str, pr
             continue
         name, kind, about = (plain(region.get(key)) for key in ("from_name", "type", "to_name"))
         value = region["value"] if isinstance(region.get("value"), dict) else {}
-        chosen = next((value[key] for key in _STUDIO["answer"] if key in value), [])
+        chosen: Any = next((value[key] for key in _STUDIO["answer"] if key in value), [])
         parts = [plain(part) for part in (chosen if isinstance(chosen, list) else [chosen]) if part is not None]
         if "labels" in value or kind.endswith("labels"):
             marks.append(_marked(value, about, data, place))
@@ -236,7 +236,11 @@ def _marked(value: dict[str, Any], about: str, data: dict[str, Any], place: str)
 def _potato_state(content: dict[str, Any], project: Known, path: Path) -> Rows:
     labels, spans = (part if isinstance(part, dict) else {} for part in map(content.get, _POTATO["state"]))
     for instance, said in labels.items():
-        about = {"rater": content.get("user_id") or path.parent.name, "subject": instance, "evidence": spans.get(instance)}
+        about = {
+            "rater": content.get("user_id") or path.parent.name,
+            "subject": instance,
+            "evidence": spans.get(instance),
+        }
         yield from _said(POTATO, f"{path.name}: {instance}", about, _schemes(said), project)
 
 
@@ -332,7 +336,9 @@ def _said(form: str, place: str, about: dict[str, Any], controls: dict[str, dict
     """Yield a row for each criterion; other controls are notes where they hold text, and faults where they hold a choice."""
     answers: dict[str, object] = {}
     notes = [about["note"]] if about.get("note") else []
-    item = project.item(about["subject"], place) if controls else None
+    if not controls:
+        return
+    item = project.item(about["subject"], place)
     for name, labels in controls.items():
         criterion = _criterion(form, name, project)
         typed = [text for label, value in labels.items() if label in _POTATO["typed"] and (text := plain(value))]
@@ -346,7 +352,9 @@ def _said(form: str, place: str, about: dict[str, Any], controls: dict[str, dict
             notes += typed
         picked = {label: value for label, value in chosen.items() if _is_chosen(label, value)}
         if len(picked) > 1:
-            raise DataError(f"{place}: several answers to {name} ({', '.join(picked)[:200]}); a criterion has one answer")
+            raise DataError(
+                f"{place}: several answers to {name} ({', '.join(picked)[:200]}); a criterion has one answer"
+            )
         for label, value in picked.items():
             answers[criterion or name] = _answer(label, value, criterion or name, item, project)
     for criterion, value in answers.items():

@@ -88,8 +88,10 @@ def annotate_import(
         recognised, entries, reading = exchange.read(path, project, form, layout)
         count, batches, closed = exchange.take_in(a, entries, path.name, supersede=supersede)
     notes = [*reading, *([f"{count['open']} items are labelled in part and stay open"] if count["open"] else [])]
-    new = (count[name] for name in ("labels", "handed_on", "superseded", "same"))
-    return ImportedLabels(str(folder), str(file), recognised, *new, batches, closed, notes)
+    return ImportedLabels(
+        str(folder), str(file), recognised, count["labels"], count["handed_on"], count["superseded"], count["same"],
+        batches, closed, notes,
+    )  # fmt: skip
 
 
 def _called(a: Annotation) -> dict[str, list[str]]:

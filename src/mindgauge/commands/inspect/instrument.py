@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.dialogues import Slots
-    from mindgauge.commands.inspect.solvers import InspectModel
     from mindgauge.raters.judge import Instrument, Judge
     from mindgauge.records import Sample
+    from mindgauge.records.request import Model
 
 
 class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +122,6 @@ class TaskMaterial:
         (instrument,) = plan.instruments(self.benchmark, self.config.judging)
         return instrument
 
-    def judge(self, model: InspectModel) -> Judge:
+    def judge(self, model: Model) -> Judge:
         """Put the instrument into a model's hands."""
         return plan.judging_by(model, self.judge_instrument, self.config)

@@ -42,10 +42,10 @@ _SHELL = regex(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
 _PIECE = regex(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
 _ODD = regex(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
-_KEYS = frozenset(
-    ("version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "config_updates")
-    + ("tags", "metadata", "samples", "reductions", "location", "etag")
-)
+_KEYS = {
+    "version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "config_updates", "tags",
+    "metadata", "samples", "reductions", "location", "etag",
+}  # fmt: skip
 """Of a log in JSON, in the order in which Inspect writes them."""
 _BEGINNING = regex(rb'(?:\xef\xbb\xbf)?\s*+\{\s*+"(\w+)"')
 _SHOWN = 5
@@ -169,8 +169,10 @@ class InspectLog:
     def __str__(self) -> str:
         return str(self.path)
 
-    header: LogHeader
-    """All but the samples."""
+    @cached_property
+    def header(self) -> LogHeader:
+        """All but the samples."""
+        raise NotImplementedError
 
     def entries(self) -> Iterator[LogEntry]:
         """Yield the samples, one after the other.
@@ -251,7 +253,9 @@ class _Zipped(InspectLog):
         if name == _START and not any(_WHOLE.fullmatch(member) or _SHELL.fullmatch(member) for member in self._members):
             task = _read(content, LogHeader, f"{self}, {name}", "is no header of an Inspect log").eval.task
             raise DataError(f"{self}: an unfinished log of {task or 'an evaluation'} that holds the journal of its beginning and no samples")  # fmt: skip
-        return _header(_read(content, dict[str, Any], f"{self}, {name}", "is no header of an Inspect log"), f"{self}, {name}")
+        return _header(
+            _read(content, dict[str, Any], f"{self}, {name}", "is no header of an Inspect log"), f"{self}, {name}"
+        )
 
     def _unpacked(self, name: str) -> bytes:
         try:

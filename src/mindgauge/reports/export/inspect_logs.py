@@ -3,7 +3,7 @@
 A sample is a reply, a dialogue with its turns, or the answer to a closed question: the conversation, the model's answer,
 and a score for each who rated it. A score's value holds all criteria; one that has no value is NaN there, and `status` in
 the score's metadata says why. All of it is plain data under the names of inspect_ai.log (EvalLog, schema version 2);
-`inspect_ai.log` writes it.
+`commands.inspect.logs` writes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from mindgauge.records.rubric import in_language
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
@@ -85,7 +86,12 @@ class LogCase(NamedTuple):
 
 
 def write(
-    folder: ExportFolder, store: Store, benchmarks: Sequence[Benchmark], scores: Scores, manifest: dict[str, Any]
+    folder: ExportFolder,
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    scores: Scores,
+    manifest: dict[str, Any],
+    write_log: Callable[[dict[str, Any], Path], None],
 ) -> list[str]:
     """Write a log for each benchmark and model, and return what is to be said of them.
 
@@ -95,13 +101,11 @@ def write(
         benchmarks: in it.
         scores: what was computed of it.
         manifest: of the run.
+        write_log: writes a log to a file.
 
     Raises:
-        ModuleNotFoundError: inspect-ai is not installed.
         UsageError: nobody has answered anything.
     """
-    from inspect_ai.log import EvalLog, write_eval_log
-
     notes: list[str] = []
     for benchmark in benchmarks:
         for model, cases in by_model(store, benchmark).items():
@@ -110,7 +114,7 @@ def write(
             if failed:
                 notes.append(f"{benchmark.name}, {model}: {plural(failed, 'reply', 'replies')} never came, and stand in the log as errors")  # fmt: skip
             with folder.named(file_name(log["eval"])) as path:
-                write_eval_log(EvalLog.model_validate(log), str(path), "eval")
+                write_log(log, path)
     if not folder.written:
         raise UsageError(
             f"{store.folder}: there are no replies and no answers in this run, so there is nothing to export"
@@ -189,7 +193,9 @@ def _case(group: list[Reply], store: Store, benchmark: Benchmark) -> LogCase:
     return LogCase(sample, last.run + 1, dialogue, last, parts, complete)
 
 
-def _spec(benchmark: Benchmark, model: str, cases: Mapping[_Key, LogCase], manifest: dict[str, Any], run: str) -> dict[str, Any]:
+def _spec(
+    benchmark: Benchmark, model: str, cases: Mapping[_Key, LogCase], manifest: dict[str, Any], run: str
+) -> dict[str, Any]:
     """Return what was evaluated, with the run's plan."""
     task = f"mindgauge/{benchmark.name}"
     created = _time(manifest.get("created"))
@@ -283,9 +289,7 @@ def _sample(
         )
     }
     sample_read = msgspec.structs.replace(case.sample, messages=case.dialogue)
-    shown_messages = [
-        _message(message) for message in (benchmark.asked(sample_read) if by_run else case.dialogue)
-    ]
+    shown_messages = [_message(message) for message in (benchmark.asked(sample_read) if by_run else case.dialogue)]
     text = case.reply.text if case.reply is not None else _answer(case, model, ratings)
     answer = {"role": "assistant", "content": text, "source": "generate", "model": model}
     reasoning = case.reply.reasoning if case.reply is not None else ""
