@@ -48,7 +48,7 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
 
 
 class PersonLabels(NamedTuple):
-    """What one person said of one item, alone: the last labels of the labelling phase, in the rubric's order."""
+    """What one person entry of one item, alone: the last labels of the labelling phase, in the rubric's order."""
 
     item: Item
     person: Person
@@ -106,7 +106,8 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
         value
         for part in parts
         for value in part.gold
-        if part.batch.number in closed or (part.batch.number and value.people)  # of what is open, what people have said
+        if part.batch.number in closed
+        or (part.batch.number and value.people)  # of what is open, what people have entry
     ]
     models: dict[str, str] = {}
     if (a.folder / "run.sqlite").is_file():
@@ -125,20 +126,20 @@ def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
     del tables[f"ratings.{ending}"]
     items = [item for item in content.all_items if item.batch]
     of_item: dict[str, list[PersonLabels]] = {item.id: [] for item in items}
-    for said in content.labelled:
-        of_item[said.item.id].append(said)
+    for entry in content.labelled:
+        of_item[entry.item.id].append(entry)
     scope = {
         "name": content.name, "criteria": content.rubric.criteria, "items": items, "of_item": of_item,
-        "labelled": content.labelled, "people": list(dict.fromkeys(said.person.name for said in content.labelled)),
+        "labelled": content.labelled, "people": list(dict.fromkeys(entry.person.name for entry in content.labelled)),
         "next": next, "keys": _keys,
         "notes": _notes, "marks": _marks, "control": functools.partial(control, form), "time": moment_text,
         "dialogue": dialogue, "whole": whole, "drawn": drawn, "english": lambda text: in_language(text, "en"),
     }  # fmt: skip
-    made: dict[str, str | pl.DataFrame] = {}
+    contents: dict[str, str | pl.DataFrame] = {}
     for name in names(form)["files"]:
         template = _JINJA.from_string((_TEMPLATES / form / name).read_text("utf-8"))
-        made[name] = _WRITERS[name.rpartition(".")[2]](json.loads(template.render(scope)))
-    return made | tables
+        contents[name] = _WRITERS[name.rpartition(".")[2]](json.loads(template.render(scope)))
+    return contents | tables
 
 
 @functools.cache
@@ -159,19 +160,19 @@ def _element(tree: list[Any]) -> Element:
     return element
 
 
-def _keys(said: PersonLabels) -> Iterator[str]:
-    return (digest(said.item.id, said.person.name, number)[:10] for number in itertools.count())
+def _keys(entry: PersonLabels) -> Iterator[str]:
+    return (digest(entry.item.id, entry.person.name, number)[:10] for number in itertools.count())
 
 
-def _notes(said: PersonLabels) -> list[str]:
+def _notes(entry: PersonLabels) -> list[str]:
     """Return a person's notes on an item as one, each once; nothing where there is none."""
-    notes = dict.fromkeys(label.note for label in said.labels if label.note)
+    notes = dict.fromkeys(label.note for label in entry.labels if label.note)
     return ["\n".join(notes)] if notes else []
 
 
-def _marks(said: PersonLabels) -> list[tuple[str, int, str]]:
+def _marks(entry: PersonLabels) -> list[tuple[str, int, str]]:
     """Return the marked words that are in a text letter for letter: which text, where they begin there, and the words."""
-    places = dict.fromkeys(mark_place(said.item, mark) for label in said.labels for mark in label.evidence)
+    places = dict.fromkeys(mark_place(entry.item, mark) for label in entry.labels for mark in label.evidence)
     return [place for place in places if place is not None]
 
 

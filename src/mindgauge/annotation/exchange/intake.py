@@ -80,10 +80,10 @@ def take_in(
             log(c, "", "imported", str(count["labels"]))
         return count, sorted(changed), [number for number in sorted(changed) if rounds.advance(a, c, number)]
 
-    taken = a.database.write(add)
-    if taken[2]:
+    result = a.database.write(add)
+    if result[2]:
         rounds.closed(a)
-    return taken
+    return result
 
 
 def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> None:
@@ -116,8 +116,8 @@ def _add(
     c.execute(update(schema.batches).where(b.number == task.batch, b.rubric.is_(None)).values(settled))
     rubric = int(c.execute(select(b.rubric).where(b.number == task.batch)).scalar_one())
     handed_on = entries[0].answer is None
-    said = [(entries[0], Answer(name, Answered.WITHDRAWN)) for name in before] if handed_on else []
-    said += [(entry, entry.answer) for entry in entries if entry.answer is not None]
+    answers = [(entries[0], Answer(name, Answered.WITHDRAWN)) for name in before] if handed_on else []
+    answers += [(entry, entry.answer) for entry in entries if entry.answer is not None]
     form = secrets.token_hex(16)
     rows = [
         {
@@ -126,7 +126,7 @@ def _add(
             "at": imported if handed_on else entry.time or imported,
             "evidence": encode(located(entry.item, entry.evidence)).decode(),
         }
-        for entry, answer in said
+        for entry, answer in answers
     ]  # fmt: skip
     if rows:
         c.execute(insert(schema.labels), rows)

@@ -74,11 +74,11 @@ def read(
         if plain(row.get("rater_kind")).casefold() in _PERSON and phase in {"", Phase.LABELLING.value}:
             key = (*(plain(row.get(name)) for name in COLUMNS[:3]), "" if phase else place)
             labels[key] = project.label(place, row)
-    found = [label for label in labels.values() if label is not None]
-    if not found:
+    entries = [label for label in labels.values() if label is not None]
+    if not entries:
         advice = f"; a control or a key must have a criterion's name ({', '.join(project.criteria)})"
         raise DataError(f"{path}: no labels of people in it{advice if recognised == LABEL_STUDIO else ''}")
-    return recognised, found, account
+    return recognised, entries, account
 
 
 def _several(path: Path) -> bool:
@@ -122,8 +122,8 @@ def _of_table(path: Readable, project: Known, form: str) -> tuple[str, Rows | No
     if not rows:
         raise DataError(f"{path}: no ratings in it (0 rows)")
     header, lines = rows[0][1].keys(), path.suffix.lower() in {".jsonl", ".ndjson"}
-    instance, said = (_POTATO["instance"], _POTATO["labels"]) if lines else (_POTATO["instance"][:1], _POTATO["user"])
-    if form in {"", POTATO} and not header.isdisjoint(instance) and not header.isdisjoint(said):
+    instance, second = (_POTATO["instance"], _POTATO["labels"]) if lines else (_POTATO["instance"][:1], _POTATO["user"])
+    if form in {"", POTATO} and not header.isdisjoint(instance) and not header.isdisjoint(second):
         return POTATO, (_potato_lines if lines else _potato_table)(rows, project, path)
     if form in {LABEL_STUDIO, POTATO}:
         raise DataError(f"{path}: not a file of {form}")
@@ -235,13 +235,13 @@ def _marked(value: dict[str, Any], about: str, data: dict[str, Any], place: str)
 
 def _potato_state(content: dict[str, Any], project: Known, path: Path) -> Rows:
     labels, spans = (part if isinstance(part, dict) else {} for part in map(content.get, _POTATO["state"]))
-    for instance, said in labels.items():
+    for instance, answers in labels.items():
         about = {
             "rater": content.get("user_id") or path.parent.name,
             "subject": instance,
             "evidence": spans.get(instance),
         }
-        yield from _said(POTATO, f"{path.name}: {instance}", about, _schemes(said), project)
+        yield from _said(POTATO, f"{path.name}: {instance}", about, _schemes(answers), project)
 
 
 def _potato_lines(rows: Sequence[tuple[int, dict[str, Any]]], project: Known, path: Readable) -> Rows:

@@ -40,7 +40,7 @@ def _built(material: TaskMaterial) -> Any:
         subjects = [slots.whole for slots in material.dialogues.values()] if converses else material.samples
         instrument = material.judge_instrument.name
     options = {**msgspec.structs.asdict(material.options), "clients": list(material.options.clients)}
-    held = {name: options[name] for name in solvers.CONVERSED}
+    conversation = {name: options[name] for name in solvers.CONVERSED}
     samples = [
         InspectSample(
             id=sample.id, input=solvers.messages(sample.messages[:1] if converses else benchmark.asked(sample)),
@@ -52,7 +52,7 @@ def _built(material: TaskMaterial) -> Any:
     return Task(
         dataset=MemoryDataset(samples, name=benchmark.name),
         setup=solvers.judged_by_another(own_family=material.options.own_family),
-        solver=solvers.converse(**held) if converses else solvers.reply(),
+        solver=solvers.converse(**conversation) if converses else solvers.reply(),
         scorer=judge(**options),
         config=GenerateConfig(max_tokens=solvers.TOKENS),
         epochs=Epochs(1, [every()]),

@@ -134,11 +134,11 @@ def log_of(
     spec = _spec(benchmark, model, cases, manifest, str(scores.run))
     ratings = store.ratings_of(benchmark.name, [part.subject for case in cases.values() for part in case.parts])
     by_run = model in spec["metadata"]["plan"].get("models", ())
-    seen: dict[tuple[str, int], int] = {}
+    numbers: dict[tuple[str, int], int] = {}
     samples = []
     for case in cases.values():
         sample = _sample(case, model, ratings, benchmark, by_run=by_run)
-        times = seen[case.sample.id, case.epoch] = seen.get((case.sample.id, case.epoch), 0) + 1
+        times = numbers[case.sample.id, case.epoch] = numbers.get((case.sample.id, case.epoch), 0) + 1
         samples.append(sample if times == 1 else {**sample, "id": f"{case.sample.id}-{times}"})
     failed = sum("error" in sample for sample in samples)
     return {
