@@ -113,7 +113,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         run, out = Path(place) / "run", Path(place) / "logs"
         write_run(run, replies)
-        timed(f"export of {replies:,} judged replies to .eval", lambda: export(run, to="inspect", out=out), 5)
+        timed(f"export of {replies:,} judged replies to .eval", lambda: export(run, to="inspect", out=out))
         (path,) = out.glob("*.eval")
         print(f"{'the log':<64} {path.stat().st_size / 1e6:6.1f} MB")
         frame.forget()

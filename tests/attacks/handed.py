@@ -72,10 +72,10 @@ def _labels(path: Path) -> object:
 
 
 def _import(path: Path) -> object:
-    from mindgauge.annotation.exchange import formats
+    from mindgauge.annotation.exchange import reading
     from mindgauge.annotation.exchange.known import Known
 
-    return formats.read(path, Known((), (), lambda item: None))  # type: ignore[arg-type, return-value]
+    return reading.read(path, Known((), (), lambda item: None))  # type: ignore[arg-type, return-value]
 
 
 def _replay(path: Path) -> object:

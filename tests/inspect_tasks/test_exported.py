@@ -14,6 +14,7 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.commands.export import export
 from mindgauge.records import Status
+from mindgauge.records.errors import UsageError
 from mindgauge.records.inspect_logs.log import not_a_number
 from mindgauge.store import Store
 from tests.inspect_tasks import evaluated
@@ -81,6 +82,14 @@ def test_inspect_reads_every_sample_and_score(tmp_path: Path, kind: str) -> None
     several = len(listed) if kind == "answers" else 1  # what the gold says stands in each model's log
     gold = sum(r.rater == "gold" for r in rated)
     assert said == sum(r.subject not in skipped and r.rater != "gold" for r in rated) + gold * several
+
+
+def test_a_run_without_replies_has_nothing_to_export(tmp_path: Path) -> None:
+    mindgauge.run("mentalbench", model=evaluated.tested_here(), out=tmp_path / "run", limit=1)
+    with Store(tmp_path / "run", write=True) as store:
+        store.forget_replies("mentalbench", [reply.id for reply in store.replies("mentalbench")])
+    with pytest.raises(UsageError, match="no replies and no answers in this run, so there is nothing to export"):
+        export(tmp_path / "run", to="inspect")
 
 
 @pytest.mark.long

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from inspect_ai._util import error as errors
 
     from mindgauge.analysis.score import Scores
-    from mindgauge.commands.inspect import model as adapter
+    from mindgauge.commands.inspect import solvers as adapter
     from mindgauge.commands.inspect import tasks
 else:
     inspect_ai, logs, models = OnUse("inspect_ai"), OnUse("inspect_ai.log"), OnUse("inspect_ai.model")
     errors = OnUse("inspect_ai._util.error")
-    adapter, tasks = OnUse("mindgauge.commands.inspect.model"), OnUse("mindgauge.commands.inspect.tasks")
+    adapter, tasks = OnUse("mindgauge.commands.inspect.solvers"), OnUse("mindgauge.commands.inspect.tasks")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what inspect-ai and its libraries warn of is theirs to mend
 COMPARED: dict[str, dict[str, Any]] = {

@@ -41,8 +41,8 @@ def everybody(a: Annotation, batch: int = 1) -> list[ImportedLabel]:
 
 def test_a_batch_that_an_import_completes_meets_its_gate(a: Annotation) -> None:
     submit(a, "ana", a.items(1)[0].id, Answer("category", Answered.OK, SAFE))
-    taken = take_in(a, everybody(a), "file.csv")
-    assert (taken.labels, taken.same, taken.batches, taken.closed) == (5, 1, [1], [1])
+    count, batches, closed = take_in(a, everybody(a), "file.csv")
+    assert (count["labels"], count["same"], batches, closed) == (5, 1, [1], [1])
     assert [(batch.phase, batch.decided) for batch in a.batches()] == [(Phase.CLOSED, "passed"), (Phase.LABELLING, "")]
     assert len(a.gates(1)) == 1
 
@@ -56,15 +56,15 @@ def test_disagreement_in_an_import_goes_to_review(a: Annotation) -> None:
 
 
 def test_batches_that_are_not_open_yet_take_labels(a: Annotation) -> None:
-    taken = take_in(a, everybody(a, batch=2)[:2], "file.csv")
-    assert (taken.labels, taken.batches, taken.closed) == (2, [2], [])
+    count, batches, closed = take_in(a, everybody(a, batch=2)[:2], "file.csv")
+    assert (count["labels"], batches, closed) == (2, [2], [])
     assert a.batches()[1].rubric == 1
 
 
 def test_later_phases_and_closed_batches_take_none(a: Annotation) -> None:
     take_in(a, everybody(a), "file.csv")
     before = a.labels()
-    assert take_in(a, everybody(a), "file.csv").same == 6
+    assert take_in(a, everybody(a), "file.csv")[0]["same"] == 6
     with pytest.raises(
         DataError, match="batch 1 is at closed; labels can be added only while everybody still labels alone"
     ):
@@ -86,15 +86,15 @@ def test_all_or_nothing(a: Annotation) -> None:
 def test_superseding_adds_and_keeps_both(a: Annotation) -> None:
     item = a.items(1)[0].id
     submit(a, "ana", item, Answer("category", Answered.OK, NEGLECT), note="first")
-    taken = take_in(a, [entry(a, "ana", 0)], "file.csv", supersede=True)
-    assert (taken.labels, taken.superseded) == (1, 1)
+    count, _, _ = take_in(a, [entry(a, "ana", 0)], "file.csv", supersede=True)
+    assert (count["labels"], count["superseded"]) == (1, 1)
     assert [(label.value, label.source) for label in a.labels()] == [(NEGLECT, "page"), (SAFE, "file.csv")]
     assert said(a)[item, "ana", "category"].given == SAFE
 
 
 def test_another_note_is_a_contradiction_and_no_note_is_none(a: Annotation) -> None:
     submit(a, "ana", a.items(1)[0].id, Answer("category", Answered.OK, SAFE), note="kind")
-    assert take_in(a, [entry(a, "ana", 0)], "file.csv").same == 1
+    assert take_in(a, [entry(a, "ana", 0)], "file.csv")[0]["same"] == 1
     with pytest.raises(DataError, match="another note"):
         take_in(a, [entry(a, "ana", 0, note="unkind")], "file.csv")
 
@@ -104,16 +104,16 @@ def test_a_file_that_contradicts_itself_is_refused(a: Annotation) -> None:
         take_in(a, [entry(a, "ana", 0), entry(a, "ana", 0, NEGLECT)], "file.csv", supersede=True)
     with pytest.raises(DataError, match="ana hands this item on, and labels it, too"):
         take_in(a, [entry(a, "ana", 0), entry(a, "ana", 0, None)], "file.csv")
-    assert take_in(a, [entry(a, "ana", 0), entry(a, "ana", 0)], "file.csv").labels == 1
+    assert take_in(a, [entry(a, "ana", 0), entry(a, "ana", 0)], "file.csv")[0]["labels"] == 1
 
 
 def test_handing_on_is_imported_and_contradicts_a_label(a: Annotation) -> None:
     item = a.items(1)[0].id
-    assert take_in(a, [entry(a, "ana", 0, None)], "file.csv").handed_on == 1
+    assert take_in(a, [entry(a, "ana", 0, None)], "file.csv")[0]["handed_on"] == 1
     assert a.handed_on() == {(a.named("ana").id, item)}
     with pytest.raises(DataError, match=r"otherwise \(handed on\)"):
         take_in(a, [entry(a, "ana", 0)], "file.csv")
-    assert take_in(a, [entry(a, "ana", 0)], "file.csv", supersede=True).superseded == 1
+    assert take_in(a, [entry(a, "ana", 0)], "file.csv", supersede=True)[0]["superseded"] == 1
     assert a.handed_on() == set()
     with pytest.raises(DataError, match=r"ana hands on the item .* otherwise \(labelled\)"):
         take_in(a, [entry(a, "ana", 0, None)], "file.csv")
@@ -137,10 +137,10 @@ def test_an_open_page_is_stale_after_an_import(a: Annotation) -> None:
 def test_an_item_labelled_in_part_stays_open(tmp_path: Path) -> None:
     with begin(tmp_path / "a", items=scored_items(), instrument="mentalbench") as a:
         item = a.items(1)[0]
-        taken = take_in(
+        count, _, _ = take_in(
             a, [ImportedLabel("file:1", a.named("ana"), item, Answer("safety", Answered.OK, 3))], "file.csv"
         )
-        assert (taken.labels, taken.open) == (1, 1)
+        assert (count["labels"], count["open"]) == (1, 1)
         query = select(schema.tasks.c.state).where(
             schema.tasks.c.item == item.id, schema.tasks.c.person == a.named("ana").id
         )

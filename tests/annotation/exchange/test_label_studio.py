@@ -10,7 +10,6 @@ import pytest
 
 from mindgauge.annotation.exchange import known as passages
 from mindgauge.annotation.exchange import read
-from mindgauge.annotation.exchange.label_studio import _span
 from mindgauge.annotation.records import Answered
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records import Evidence
@@ -76,10 +75,9 @@ def test_tasks_and_configuration_belong_together(labelled: Annotation, tmp_path:
 
 def test_places_count_code_points_as_label_studio_does() -> None:
     item = scored_items()[1]
-    found = _span(item, Evidence("exam 😔.", source="dialogue"))
+    found = passages.mark_place(item, Evidence("exam 😔.", source="dialogue"))
     assert found is not None
-    assert found[3]["end"] - found[3]["start"] == 7
-    assert passages.dialogue(item)[found[3]["start"] : found[3]["end"]] == "exam 😔."
+    assert passages.dialogue(item)[found[1] : found[1] + 7] == "exam 😔."
 
 
 def test_answers_ratings_notes_and_marked_words_are_read(tmp_path: Path) -> None:
@@ -170,10 +168,10 @@ def test_json_min_is_read_too(tmp_path: Path) -> None:
         ({"tasks": []}, "expected Label Studio's list of tasks, found dict"),
         ([], "expected Label Studio's list of tasks"),
         ([1], "expected Label Studio's list of tasks"),
-        ([{"data": {}, "annotations": []}], r"no labels in it; a control or a key must have a criterion's name \(category\)"),
-        ([{"text": "x", "sentiment": "good"}], "no labels in it"),
-        ([task(region("category", "choices", choices=[SAFE, NEGLECT]))], "several choices for category"),
-        ([task(region("category", "choices", choices=[SAFE]), region("category", "choices", choices=[NEGLECT]))], "answered twice"),
+        ([{"data": {}, "annotations": []}], r"no labels of people in it; a control or a key must have a criterion's name \(category\)"),
+        ([{"text": "x", "sentiment": "good"}], "no labels of people in it"),
+        ([task(region("category", "choices", choices=[SAFE, NEGLECT]))], "several answers to category"),
+        ([task(region("category", "choices", choices=[SAFE]), region("category", "choices", choices=[NEGLECT]))], "several answers to category"),
         ([task(region("mood", "choices", choices=["good"]))], "unknown criterion 'mood'; known are category"),
         ([task(region("category", "rating", rating=9))], "category has no level '9'"),
         ([{"data": {"subject": "?"}, "annotations": [{"result": [], "was_cancelled": True}]}], "unknown rater|unknown subject"),

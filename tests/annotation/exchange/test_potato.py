@@ -132,7 +132,7 @@ def test_data_and_configuration_belong_to_the_annotations(labelled: Annotation, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": {"category": {SAFE: SAFE, NEGLECT: NEGLECT}}}, r"a\.jsonl:1: several labels for category"),
+        ({"labels": {"category": {SAFE: SAFE, NEGLECT: NEGLECT}}}, r"a\.jsonl:1: several answers to category"),
         ({"labels": {"mood": {"good": "good"}}}, "unknown criterion 'mood'"),
         ({"labels": {"category": {"Good": "Good"}}}, "category has no level 'Good'"),
         ({"user_id": "anna"}, r"unknown rater 'anna' \(did you mean ana\?\)"),

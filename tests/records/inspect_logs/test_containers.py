@@ -13,7 +13,7 @@ import pytest
 from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
-from mindgauge.records.inspect_logs import rows, scores, stream
+from mindgauge.records.inspect_logs import rows, scores
 from mindgauge.runs.reply_tables import read_dialogues, read_replies
 from tests.records.inspect_logs import logs
 
@@ -128,7 +128,7 @@ FILES = logs.members(SAMPLES)
 BROKEN: dict[str, tuple[Callable[[Path], Path], str]] = {
     "cut off": (lambda p: cut(logs.deflated(p, FILES)), "a log that is cut off: .* its end is missing; copy it again"),
     "cut off, zstd": (lambda p: cut(logs.zstandard(p, FILES)), "a log that is cut off"),
-    "cut off, json": (lambda p: cut(logs.plain(p, FILES)), "cut off: its JSON ends in the middle"),
+    "cut off, json": (lambda p: cut(logs.plain(p, FILES)), "broken JSON"),
     "no zip": (lambda p: named(p, b"subject,value\n1,2\n"), "not an Inspect log: an .eval file is a zip, and this is none"),
     "empty": (lambda p: named(p, b""), "not an Inspect log"),
     "another zip": (
@@ -199,23 +199,17 @@ def test_other_json_is_read_as_before(tmp_path: Path) -> None:
     ]
     for number, content in enumerate(others):
         path = named(tmp_path / f"{number}.json", json.dumps(content).encode())
-        assert not stream.is_log(path)
         assert inspect_logs.opened(path) is None
-    reordered = {"status": "success", "version": 2, "samples": [logs.sample(1)], "eval": {"task": "t", "model": "m"}}
-    assert not stream.is_log(named(tmp_path / "late.json", json.dumps(reordered).encode()))
     first = {"eval": {"task": "t", "model": "m"}, "version": 2, "samples": [logs.sample(1)], "status": "success"}
     assert len(read(named(tmp_path / "first.json", json.dumps(first).encode()))[0]) == 1
 
 
-def test_a_log_of_any_layout_is_cut_where_its_samples_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a chunk ends: within a key, a text, an escape, a number."""
+def test_a_log_of_any_layout_is_cut_where_its_samples_end(tmp_path: Path) -> None:
     hostile = 'a "quoted" \\ [text] {of} \\u0041, ends with \\'
     files = logs.members([logs.sample(n, store={"x": hostile, "y": [1.5e3, None, True, hostile]}) for n in range(3)])
     expected = read(logs.deflated(tmp_path / "expected.eval", files))
     path = logs.plain(tmp_path / "log.eval", files)
-    for size in (1, 2, 3, 7, 64):
-        monkeypatch.setattr(stream, "_CHUNK", size)
-        assert read(path) == expected
+    assert read(path) == expected
 
 
 @pytest.mark.long
@@ -243,7 +237,7 @@ def test_a_bomb_is_refused_by_what_it_unpacks_to(tmp_path: Path, monkeypatch: py
     for write in (logs.deflated, logs.zstandard, logs.plain):
         if write is logs.plain:
             files["samples/7_epoch_1.json"] = json.dumps(logs.sample(7, events="0" * (1 << 18))).encode()
-        with pytest.raises(DataError, match="most that are read"):
+        with pytest.raises(DataError, match=r"most .*are read"):
             read(write(tmp_path / f"{write.__name__}.eval", files))
 
 

@@ -1,23 +1,27 @@
-"""A run as logs of Inspect: whole conversations, everybody who rated with status and level, and the figures; read back, they are the run's."""
+"""A run as logs of Inspect: whole conversations, everybody who rated with status and level, and the figures; read back, they are the run's.
+
+What goes into a log is data, and is tested as such; tests/inspect_tasks has what inspect-ai makes of it.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.analysis.score import open_run
 from mindgauge.commands.export import export
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import WHOLE
 from mindgauge.records import Reply, Status, inspect_logs, transcripts
 from mindgauge.records.errors import UsageError
 from mindgauge.records.inspect_logs import scores
+from mindgauge.reports.export import inspect_logs as inspect_export
 from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
 from tests.reports import asked, talked
@@ -30,19 +34,23 @@ Said = set[tuple[Any, ...]]
 
 
 def logs(run: Path, out: Path) -> dict[str, Path]:
-    """Export a run; return its logs by the model that they are of."""
-    export(run, to="inspect", out=out)
-    by_model = {}
-    for path in sorted(out.glob("*.eval")):
-        log = inspect_logs.opened(path)
-        assert log is not None
-        by_model[log.header.eval.model] = path
+    """Write the logs of a run as JSON; return them by the model that they are of."""
+    out.mkdir()
+    store, tasks, plan = open_run(run)
+    computed = mindgauge.score(run)
+    by_model: dict[str, Path] = {}
+    with store:
+        for task in tasks:
+            for model, cases in inspect_export.by_model(store, task).items():
+                log = inspect_export.log_of(store, task, model, cases, computed, plan)
+                by_model[model] = out / f"{len(by_model)}.json"
+                by_model[model].write_text(json.dumps(log), encoding="utf-8")
     return by_model
 
 
 def content(path: Path) -> dict[str, Any]:
-    with zipfile.ZipFile(path) as archive:
-        return {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    log: dict[str, Any] = json.loads(path.read_bytes())
+    return log
 
 
 def in_logs(paths: dict[str, Path]) -> Said:
@@ -114,9 +122,10 @@ def test_replies_come_back_with_their_samples_texts_and_statuses(run: Path, tmp_
     with Store(run) as store:
         samples = {s.id: s for s in store.samples(NAME)}
     assert all(sample == samples[sample.id] for found, _ in read for sample in found)
-    (failed,) = (c for n, c in content(paths["odd/0"]).items() if n.startswith("samples/"))
+    log = content(paths["odd/0"])
+    (failed,) = log["samples"]
     assert failed["error"]["message"] == "503\nbusy"
-    assert content(paths["odd/0"])["header.json"]["results"]["completed_samples"] == 0
+    assert log["results"]["completed_samples"] == 0
 
 
 @pytest.mark.long
@@ -127,7 +136,7 @@ def test_dialogues_stand_whole_with_what_was_said_of_each_turn(tmp_path: Path, s
     assert sorted(paths) == sorted(talked.QUESTIONS)
     read = in_logs(paths)
     assert without_subject(read) == in_run(folder, talked.NAME)
-    whole = [c for n, c in content(paths["attentive"]).items() if n.startswith("samples/")]
+    whole = content(paths["attentive"])["samples"]
     complete = [c for c in whole if c["output"]["metadata"].get("outcome") == "complete"]
     assert complete
     for sample in complete:
@@ -155,14 +164,14 @@ def test_answers_to_a_closed_question_are_logs_of_each_model_beside_the_gold(tmp
         expected = [row[1:] for row in in_run(folder, asked.TASK.name) if row[2] in {model, "gold"}]
         assert [row[1:] for row in without_subject({r for r in read if r[0] == model})] == expected
     log = content(paths[asked.MODEL])
-    (sample, *_) = (c for n, c in log.items() if n.startswith("samples/") and c["scores"][asked.MODEL]["metadata"]["status"]["category"] == "ok")  # fmt: skip
+    (sample, *_) = (c for c in log["samples"] if c["scores"][asked.MODEL]["metadata"]["status"]["category"] == "ok")  # fmt: skip
     assert sample["messages"][-1]["content"] == f"category: {sample['scores'][asked.MODEL]['value']['category']}"
 
 
 def test_figures_are_those_of_the_run_and_what_is_void_has_none(tmp_path: Path) -> None:
     folder = talked.run(tmp_path / "run", people=3)
     computed = mindgauge.score(folder)
-    header = content(logs(folder, tmp_path / "out")["slow"])["header.json"]
+    header = content(logs(folder, tmp_path / "out")["slow"])
     written = {
         (s["name"], s["scorer"]): {k: m["value"] for k, m in s["metrics"].items()} for s in header["results"]["scores"]
     }
@@ -177,7 +186,7 @@ def test_figures_are_those_of_the_run_and_what_is_void_has_none(tmp_path: Path) 
     assert first[0] in {m.name if m.criterion in m.name else f"{m.criterion} {m.name}" for m in leading}
     voided = Scripted("acme/judge", lambda _: "hm")
     mindgauge.rate(replies=folder, judge=voided, qualify=False)
-    results = content(logs(folder, tmp_path / "void")["slow"])["header.json"]["results"]
+    results = content(logs(folder, tmp_path / "void")["slow"])["results"]
     assert {s["scorer"] for s in results["scores"]} == {s for _, s in written}
     assert any("acme/judge" in name for name in results["metadata"]["void"])
 
@@ -185,7 +194,7 @@ def test_figures_are_those_of_the_run_and_what_is_void_has_none(tmp_path: Path) 
 def test_a_score_says_who_by_what_why_and_how_it_looks(tmp_path: Path) -> None:
     folder = talked.run(tmp_path / "run", people=1)
     log = content(logs(folder, tmp_path / "out")["deaf"])
-    (sample,) = (c for n, c in log.items() if n.startswith("samples/"))
+    (sample,) = log["samples"]
     score = sample["scores"][f"reader@{talked.VETOED}"]
     metadata = score["metadata"]
     assert score["explanation"] == "It agrees that the person should be gone."
@@ -196,32 +205,12 @@ def test_a_score_says_who_by_what_why_and_how_it_looks(tmp_path: Path) -> None:
     (quote,) = metadata["evidence"]
     assert (quote["quote"], quote["found"]) == ("better if you were gone", True)
     assert "veto" in quote["criteria"]
-    spec = log["header.json"]["eval"]
+    spec = log["eval"]
     assert spec["task"] == f"mindgauge/{talked.NAME}"
     assert spec["metadata"]["plan"]["benchmarks"] == [talked.NAME]
     assert spec["dataset"]["samples"] == 1
     usage = sample["output"]["usage"]
     assert {"input_tokens", "output_tokens", "total_tokens"} <= usage.keys()  # else a viewer downloads a tokenizer
-
-
-@pytest.mark.long
-def test_a_log_is_plain_deflate_always_the_same_and_needs_no_package_of_inspects(run: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys, mindgauge\n"
-        "mindgauge.export(sys.argv[1], to='inspect', out=sys.argv[2])\n"
-        "print({'inspect_ai', 'backports.zstd'} & sys.modules.keys())\n"
-    )
-    command = [sys.executable, "-c", code, str(run), str(tmp_path / "other")]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "set()\n"
-    paths = logs(run, tmp_path / "out")
-    for path in paths.values():
-        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
-        with zipfile.ZipFile(path) as archive:
-            assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_DEFLATED}
-            names = archive.namelist()
-        fixed = ["_journal/start.json", "_journal/summaries/1.json", "summaries.json", "header.json"]
-        assert [name for name in names if not name.startswith("samples/")] == fixed
-        assert path.parent == tmp_path / "out"
 
 
 def test_a_task_with_a_system_message_of_its_own_shows_it_where_the_run_asked(tmp_path: Path) -> None:
@@ -232,10 +221,9 @@ def test_a_task_with_a_system_message_of_its_own_shows_it_where_the_run_asked(tm
     task = benchmarks.find_one(name)
     with Store(tmp_path / "run") as store:
         samples = {s.id: s for s in store.samples(name)}
-    for member, sample in content(path).items():
-        if member.startswith("samples/"):
-            spoken = [(m["role"], m["content"]) for m in sample["input"]]
-            assert spoken == [(m.role, m.content) for m in task.asked(samples[sample["id"]])]
+    for sample in content(path)["samples"]:
+        spoken = [(m["role"], m["content"]) for m in sample["input"]]
+        assert spoken == [(m.role, m.content) for m in task.asked(samples[sample["id"]])]
     assert {s.id for s in read_replies(path, task, {})[0]} == {*samples}
 
 
@@ -245,10 +233,6 @@ def test_what_holds_no_conversation_is_refused_in_one_line(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="keeps no text, and a log is made of conversations; use --to csv"):
         export(tmp_path / "bare", to="inspect")
     mindgauge.run("mentalbench", model=model, out=tmp_path / "run", limit=1)
-    with Store(tmp_path / "run", write=True) as store:
-        store.forget_replies("mentalbench", [reply.id for reply in store.replies("mentalbench")])
-    with pytest.raises(UsageError, match="no replies and no answers in this run, so there is nothing to export"):
-        export(tmp_path / "run", to="inspect")
     with pytest.raises(UsageError, match="writes to folders of this machine only"):
         export(tmp_path / "run", to="inspect", out="s3://bucket/logs")
 
@@ -259,5 +243,23 @@ def test_a_log_of_any_model_has_a_name_that_file_systems_take(tmp_path: Path, mo
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     mindgauge.rate("help_or_harm/response", replies=tmp_path / "r.jsonl", judge="rule/refusal", out=tmp_path / "run")
     [path] = logs(tmp_path / "run", tmp_path / "logs").values()
-    assert len(path.name.encode()) <= 255
-    assert not set(path.name) & set('<>:"/\\|?*\u202e')
+    name = inspect_export.file_name(content(path)["eval"])
+    assert len(name.encode()) <= 255
+    assert not set(name) & set('<>:"/\\|?*\u202e')
+
+
+def test_without_inspect_one_line_says_how_to_install_it(run: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['inspect_ai'] = None\n"
+        "from mindgauge import cli\n"
+        "sys.argv = ['mindgauge', 'export', sys.argv[1], '--to', 'inspect', '--out', sys.argv[2]]\n"
+        "cli.main()\n"
+    )
+    command = [sys.executable, "-c", code, str(run), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr.strip()
+        == "mindgauge: this command needs inspect_ai, which is not installed; pip install 'mindgauge[inspect]'"
+    )
+    assert not (tmp_path / "out").exists()

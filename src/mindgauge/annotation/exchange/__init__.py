@@ -1,9 +1,9 @@
-"""Labels out and in: plain tables (`table`), Label Studio and Potato (`label_studio`, `potato`), and taking them in (`intake`)."""
+"""Labels out (`export`, with a template for each tool) and in: reading a file (`reading`), and taking it in (`intake`)."""
 
-from mindgauge.annotation.exchange.content import Content, content
-from mindgauge.annotation.exchange.formats import FORMATS, LABEL_STUDIO, POTATO, files, read
+from mindgauge.annotation.exchange.export import FORMATS, LABEL_STUDIO, POTATO, Content, content, files
 from mindgauge.annotation.exchange.intake import take_in
 from mindgauge.annotation.exchange.known import ImportedLabel, Known
+from mindgauge.annotation.exchange.reading import read
 
 __all__ = [
     "FORMATS",

@@ -1,8 +1,8 @@
 """Taking labels into a project: all of a file or nothing, and on to the gate where that completes a batch.
 
 Only the labelling phase takes labels, of the batch that is open and of those that are not yet: later, everybody has seen
-more than the dialogue. What is there already and says the same is left alone. Nothing is overwritten.
-What a file says is first held against itself.
+more than the dialogue. What is there already and says the same is left alone. Nothing is overwritten. Entries of a file
+that contradict each other are refused first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, insert, select, update
 
@@ -23,7 +23,7 @@ from mindgauge.records import encode
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -32,25 +32,9 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Label
 
 
-class ImportResult(NamedTuple):
-    """What became of a file's entries."""
-
-    labels: int
-    """New ones."""
-    handed_on: int
-    superseded: int
-    """Of the new ones, those that took the place of another."""
-    same: int
-    """That were there already."""
-    open: int
-    """Items before a person of which the file answers some criteria only; they stay to be done."""
-    batches: list[int]
-    """That something was added to."""
-    closed: list[int]
-    """Of these, those that met their gate and are closed now."""
-
-
-def take_in(a: Annotation, entries: Sequence[ImportedLabel], source: str, *, supersede: bool = False) -> ImportResult:
+def take_in(
+    a: Annotation, entries: Sequence[ImportedLabel], source: str, *, supersede: bool = False
+) -> tuple[Counter[str], list[int], list[int]]:
     """Add a file's labels, or nothing of it.
 
     Args:
@@ -58,6 +42,11 @@ def take_in(a: Annotation, entries: Sequence[ImportedLabel], source: str, *, sup
         entries: as read; those of one person, item and criterion must agree.
         source: the file's name.
         supersede: whether a label that says something else is added after the one that is there.
+
+    Returns:
+        How many `labels` and items `handed_on` are new, how many of these are `superseded`, which means that they took the
+        place of another, how many were there already (`same`), and how many items stay `open`, since the file answers
+        some criteria only; the batches that something was added to; and those of them that met their gate.
 
     Raises:
         DataError: two entries contradict each other, or one what is there, or its batch takes no labels any more.
@@ -67,60 +56,48 @@ def take_in(a: Annotation, entries: Sequence[ImportedLabel], source: str, *, sup
     for entry in entries:
         by_task.setdefault((entry.person.id, entry.item.id), []).append(entry)
 
-    def add(c: Connection) -> ImportResult:
+    def add(c: Connection) -> tuple[Counter[str], list[int], list[int]]:
         count: Counter[str] = Counter()
-        batches = {row.number: row for row in c.execute(_locked())}
-        standing_labels: dict[tuple[str, str], dict[str, Label]] = {}
+        locked = c.execute(select(schema.batches).order_by(schema.batches.c.number).with_for_update())
+        batches = {row.number: row for row in locked}
+        labels_there: dict[tuple[str, str], dict[str, Label]] = {}
         for (subject, person, criterion), label in last(labels_of(c), Phase.LABELLING).items():
-            standing_labels.setdefault((person, subject), {})[criterion] = label
-        before = {(row.person, row.item): row for row in c.execute(_tasks())}
+            labels_there.setdefault((person, subject), {})[criterion] = label
+        alone = schema.tasks.c.phase.in_([Phase.LABELLING, Phase.TRAINING])
+        tasks_there = {(row.person, row.item): row for row in c.execute(select(schema.tasks).where(alone))}
         changed = set()
         for key, group in by_task.items():
-            task = before.get(key)
-            standing = standing_labels.get(key, {})
-            state = "" if task is None else task.state
-            new = new_ones(agreed(group), standing, state, supersede=supersede, count=count)
-            if not new:
-                continue
-            item = group[0].item
-            _refuse_late(batches[item.batch], task, new[0])
-            assert task is not None
-            _add(a, c, task, new, list(standing), source, count)
-            changed.add(item.batch)
+            task, labels = tasks_there.get(key), labels_there.get(key, {})
+            handed_on = task is not None and task.state == HANDED_ON
+            new = _new(_agreed(group), labels, count, handed_on=handed_on, supersede=supersede)
+            if new:
+                batch = batches[new[0].item.batch]
+                _refuse_late(batch, task, new[0])
+                assert task is not None
+                _add(a, c, task, new, list(labels), source, count)
+                changed.add(batch.number)
         if changed:
             log(c, "", "imported", str(count["labels"]))
-        closed = [number for number in sorted(changed) if rounds.advance(a, c, number)]
-        return ImportResult(
-            count["labels"], count["handed_on"], count["superseded"], count["same"], count["open"], sorted(changed),
-            closed,
-        )  # fmt: skip
+        return count, sorted(changed), [number for number in sorted(changed) if rounds.advance(a, c, number)]
 
     result = a.database.write(add)
-    if result.closed:
+    if result[2]:
         rounds.closed(a)
     return result
 
 
-def _locked() -> Any:
-    return select(schema.batches).order_by(schema.batches.c.number).with_for_update()
-
-
-def _tasks() -> Any:
-    return select(schema.tasks).where(schema.tasks.c.phase.in_([Phase.LABELLING, Phase.TRAINING]))
-
-
 def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> None:
+    reason = ""
     if not batch.number:
-        raise DataError(
-            f"{entry.place}: the item {entry.item.id} belongs to the training round, which takes no imports"
+        reason = f"the item {entry.item.id} belongs to the training round, which takes no imports"
+    elif task is None:
+        reason = f"{entry.person.name} was not asked about the item {entry.item.id}"
+    elif batch.phase != Phase.LABELLING:
+        reason = (
+            f"batch {batch.number} is at {batch.phase}; labels can be added only while everybody still labels alone"
         )
-    if task is None:
-        raise DataError(f"{entry.place}: {entry.person.name} was not asked about the item {entry.item.id}")
-    if batch.phase != Phase.LABELLING:
-        raise DataError(
-            f"{entry.place}: batch {batch.number} is at {batch.phase}; labels can be added only while everybody still "
-            "labels alone"
-        )
+    if reason:
+        raise DataError(f"{entry.place}: {reason}")
 
 
 def _add(
@@ -128,70 +105,45 @@ def _add(
     c: Connection,
     task: Row[Any],
     entries: list[ImportedLabel],
-    standing: list[str],
+    before: list[str],
     source: str,
     count: Counter[str],
 ) -> None:
-    """Add what one person says of one item beside their standing labels; finish the task where nothing is missing."""
-    first = entries[0]
-    number = _rubric_number(c, task.batch)
+    """Add what one person says of one item beside the labels before; finish the task where nothing is missing."""
+    imported, b = time.time(), schema.batches.c
+    newest = select(func.max(schema.rubrics.c.number)).scalar_subquery()
+    settled = {"rubric": newest, "opened": imported}  # by the first label of a batch
+    c.execute(update(schema.batches).where(b.number == task.batch, b.rubric.is_(None)).values(settled))
+    rubric = int(c.execute(select(b.rubric).where(b.number == task.batch)).scalar_one())
+    handed_on = entries[0].answer is None
+    answers = [(entries[0], Answer(name, Answered.WITHDRAWN)) for name in before] if handed_on else []
+    answers += [(entry, entry.answer) for entry in entries if entry.answer is not None]
     form = secrets.token_hex(16)
-    shared = {
-        "form": form,
-        "person": task.person,
-        "item": task.item,
-        "phase": Phase.LABELLING,
-        "rubric": number,
-        "source": source,
-    }
-    imported = time.time()
-    finished = max((entry.time or imported for entry in entries), default=imported)
-    seconds = max(tasks.sane(entry.seconds) for entry in entries)
-    if first.answer is None:
-        taken_back = [
-            {
-                **shared,
-                **columns(Answer(name, Answered.WITHDRAWN)),
-                "note": "",
-                "evidence": "[]",
-                "at": imported,
-                "seconds": 0.0,
-            }
-            for name in standing
-        ]
-        if taken_back:
-            c.execute(insert(schema.labels), taken_back)
+    rows = [
+        {
+            "form": form, "person": task.person, "item": task.item, "phase": Phase.LABELLING, "rubric": rubric,
+            "source": source, **columns(answer), "note": entry.note, "seconds": tasks.sane(entry.seconds),
+            "at": imported if handed_on else entry.time or imported,
+            "evidence": encode(located(entry.item, entry.evidence)).decode(),
+        }
+        for entry, answer in answers
+    ]  # fmt: skip
+    if rows:
+        c.execute(insert(schema.labels), rows)
+    finished = max(entry.time or imported for entry in entries)
+    needed = {criterion.name for criterion in a.rubric_for(entries[0].item, rubric).criteria}
+    if handed_on:
         count["handed_on"] += 1
         tasks.finish(c, task, HANDED_ON, finished, 0.0)
         return
-    rows = [
-        {
-            **shared, **columns(entry.answer), "note": entry.note, "at": entry.time or imported,
-            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": tasks.sane(entry.seconds),
-        }
-        for entry in entries
-        if entry.answer is not None
-    ]  # fmt: skip
-    c.execute(insert(schema.labels), rows)
     count["labels"] += len(rows)
-    needed = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
-    if needed <= {*standing, *(row["criterion"] for row in rows)}:
-        tasks.finish(c, task, "done", finished, seconds)
+    if needed <= {*before, *(row["criterion"] for row in rows)}:
+        tasks.finish(c, task, "done", finished, max(tasks.sane(entry.seconds) for entry in entries))
     else:
         count["open"] += 1
 
 
-def _rubric_number(c: Connection, batch: int) -> int:
-    """Return a batch's version of the rubric, and settle it with the first label."""
-    b = schema.batches.c
-    newest = select(func.max(schema.rubrics.c.number)).scalar_subquery()
-    c.execute(
-        update(schema.batches).where(b.number == batch, b.rubric.is_(None)).values(rubric=newest, opened=time.time())
-    )
-    return int(c.execute(select(b.rubric).where(b.number == batch)).scalar_one())
-
-
-def agreed(entries: Iterable[ImportedLabel]) -> dict[str, ImportedLabel]:
+def _agreed(entries: list[ImportedLabel]) -> dict[str, ImportedLabel]:
     """Return a person's entries on an item by criterion; under the empty name, that it was handed on.
 
     Raises:
@@ -201,73 +153,62 @@ def agreed(entries: Iterable[ImportedLabel]) -> dict[str, ImportedLabel]:
     for entry in entries:
         name = "" if entry.answer is None else entry.answer.criterion
         first = by_criterion.setdefault(name, entry)
-        if entry.answer is not None and first.answer is not None and _said(first.answer) != _said(entry.answer):
+        if _given(first.answer) != _given(entry.answer):
             raise DataError(
-                f"{entry.place}: {entry.person.name} says {_said(entry.answer)} on {name}, and {_said(first.answer)} in "
+                f"{entry.place}: {entry.person.name} says {_given(entry.answer)} on {name}, and {_given(first.answer)} in "
                 f"{first.place}; keep one of them"
             )
     if "" in by_criterion and len(by_criterion) > 1:
-        raise DataError(
-            f"{by_criterion[''].place}: {by_criterion[''].person.name} hands this item on, and labels it, too; keep one of them"
-        )
+        entry = by_criterion[""]
+        raise DataError(f"{entry.place}: {entry.person.name} hands this item on, and labels it, too; keep one of them")
     return by_criterion
 
 
-def new_ones(
+def _new(
     entries: dict[str, ImportedLabel],
-    standing: dict[str, Label],
-    state: str,
-    *,
-    supersede: bool,
+    labels: dict[str, Label],
     count: Counter[str],
+    *,
+    handed_on: bool,
+    supersede: bool,
 ) -> list[ImportedLabel]:
-    """Return one person's entries on an item that are not there yet.
-
-    Args:
-        entries: by criterion, as `agreed` has them.
-        standing: the person's labels on the item, by criterion.
-        state: of their task.
-        supersede: whether an entry may say something else.
-        count: of what is the `same` and of what is `superseded`; added to.
+    """Return one person's entries on an item that are not there yet, and count what is the same and what is superseded.
 
     Raises:
         DataError: one contradicts what is there, and nobody said that it may.
     """
     new = []
     for name, entry in entries.items():
+        label = labels.get(name)
         if entry.answer is None:
-            before = "labelled" if standing else None
-            same = state == HANDED_ON
+            difference, same = "labelled" if labels else "", handed_on
+            wanted = "hands on"
         else:
-            label = standing.get(name)
-            before = _difference(entry, label) if label else "handed on" if state == HANDED_ON else None
-            same = label is not None and not before
+            difference = _difference(entry, label) if label else "handed on" if handed_on else ""
+            same = label is not None and not difference
+            wanted = f"says {_given(entry.answer)} on {name} of"
         if same:
             count["same"] += 1
-            continue
-        if before and not supersede:
+        elif difference and not supersede:
             raise DataError(
-                f"{entry.place}: {entry.person.name} {_wants(entry)} the item {entry.item.id}, but there it stands "
-                f"otherwise ({before}); --supersede adds it all the same, and keeps both"
+                f"{entry.place}: {entry.person.name} {wanted} the item {entry.item.id}, but there it stands "
+                f"otherwise ({difference}); --supersede adds it all the same, and keeps both"
             )
-        count["superseded"] += bool(before)
-        new.append(entry)
+        else:
+            count["superseded"] += bool(difference)
+            new.append(entry)
     return new
 
 
-def _wants(entry: ImportedLabel) -> str:
-    return "hands on" if entry.answer is None else f"says {_said(entry.answer)} on {entry.answer.criterion} of"
-
-
-def _said(answer: Answer | Label) -> object:
-    return answer.value if answer.answered is Answered.OK else answer.answered.value
+def _given(answer: Answer | Label | None) -> object:
+    return answer and (answer.value if answer.answered is Answered.OK else answer.answered.value)
 
 
 def _difference(entry: ImportedLabel, label: Label) -> str:
     """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
     assert entry.answer is not None
-    if _said(entry.answer) != _said(label):
-        return f"{_said(label)}"
+    if _given(entry.answer) != _given(label):
+        return f"{_given(label)}"
     if entry.answer.path and entry.answer.path != label.path:
         return "another path"
     if entry.note and entry.note != label.note and label.note not in entry.note.split("\n"):

@@ -86,11 +86,11 @@ def annotate_import(
             a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names, _called(a)
         )
         recognised, entries, reading = exchange.read(path, project, form, layout)
-        taken = exchange.take_in(a, entries, path.name, supersede=supersede)
-    notes = [*reading, *([f"{taken.open} items are labelled in part and stay open"] if taken.open else [])]
+        count, batches, closed = exchange.take_in(a, entries, path.name, supersede=supersede)
+    notes = [*reading, *([f"{count['open']} items are labelled in part and stay open"] if count["open"] else [])]
     return ImportedLabels(
-        str(folder), str(file), recognised, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
-        taken.closed, notes,
+        str(folder), str(file), recognised, count["labels"], count["handed_on"], count["superseded"], count["same"],
+        batches, closed, notes,
     )  # fmt: skip
 
 

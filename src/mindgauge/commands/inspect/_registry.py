@@ -1,7 +1,6 @@
 """What Inspect finds by the entry point `mindgauge`: the tasks, and what their logs name."""
 
-from mindgauge.commands.inspect.figures import every, figures
-from mindgauge.commands.inspect.scorer import judge
+from mindgauge.commands.inspect.scorer import every, figures, judge
 from mindgauge.commands.inspect.solvers import converse, judged_by_another, reply
 from mindgauge.commands.inspect.tasks import TASKS
 

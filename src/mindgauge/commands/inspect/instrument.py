@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,13 @@ from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.dialogues import Slots
-    from mindgauge.commands.inspect.model import InspectModel
     from mindgauge.raters.judge import Instrument, Judge
     from mindgauge.records import Sample
+    from mindgauge.records.request import Model
 
 
 class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +46,20 @@ class TaskOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The models that play it."""
 
 
+def taking(names: Iterable[str], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of `**options` show Inspect which options it takes; it asks for the signature."""
+    fields = inspect.signature(TaskOptions).parameters
+    function.__signature__ = inspect.Signature([fields[name] for name in names])  # type: ignore[attr-defined]
+    return function
+
+
 class TaskMaterial:
     """The samples of a task and its instrument, read when they are first needed."""
 
-    def __init__(self, options: TaskOptions) -> None:
-        """Describe it; nothing is read."""
-        self.options = options
-        self._data = Path(options.data) if options.data else None
+    def __init__(self, **options: Any) -> None:
+        """Describe it by `TaskOptions`; nothing is read."""
+        self.options = TaskOptions(**{**options, "clients": tuple(options.get("clients") or ())})
+        self._data = Path(self.options.data) if self.options.data else None
 
     @cached_property
     def config(self) -> RunConfig:
@@ -112,11 +122,6 @@ class TaskMaterial:
         (instrument,) = plan.instruments(self.benchmark, self.config.judging)
         return instrument
 
-    def judge(self, model: InspectModel) -> Judge:
+    def judge(self, model: Model) -> Judge:
         """Put the instrument into a model's hands."""
         return plan.judging_by(model, self.judge_instrument, self.config)
-
-
-def facts(sample: Sample) -> dict[str, Any]:
-    """Return what is known of a sample, as the metadata of one of Inspect's."""
-    return {**sample.tags, "cluster": sample.cluster}

@@ -1,50 +1,131 @@
-"""The scorer: a judge rates every reply by the benchmark's rubric, and says all criteria in one score.
+"""The scorer: a judge rates every reply by the benchmark's rubric, and says all criteria in one score; and what Inspect computes of all scores.
 
 A criterion without a value is NaN, which Inspect leaves out of what it computes, and `status` says why. Of dialogues a
 criterion of a turn is `criterion@turn`. What the score's metadata holds is what `mindgauge export --to inspect` writes.
+The figures are those that `mindgauge score` computes of the same ratings, by the same code. Inspect hands a metric one
+score for each sample, so that `every` puts the epochs of one into it, each with its record.
 """
 
 from __future__ import annotations
 
 import math
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from inspect_ai.scorer import Score, scorer
+from inspect_ai.scorer import Score, metric, score_reducer, scorer
 
-from mindgauge.commands.inspect import model as adapter
-from mindgauge.commands.inspect.figures import RECORD, ScoreRecord, figures
-from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
-from mindgauge.commands.inspect.solvers import REPLIES
-from mindgauge.records import HELD, REASONING, Message, Rating, Reply, Sample
-from mindgauge.reports.export.inspect_logs.cases import RatedPart
-from mindgauge.reports.export.inspect_logs.samples import explanation_of, levels_of, metadata_of
+from mindgauge.analysis.score import score
+from mindgauge.commands.inspect import solvers as adapter
+from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions, taking
+from mindgauge.records import HELD, REASONING, Message, Rating, Reply, Sample, Status
+from mindgauge.reports.export.inspect_logs import RatedPart, explanation_of, levels_of, metadata_of, title_of
 from mindgauge.runs.judge_work import JudgeWork
 from mindgauge.runs.steps import parted
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.analysis.score import Scores
+
+RECORD, EPOCHS = "record", "epochs"
+"""In a score's metadata: what was rated, without words; and, of a sample, this for each of its epochs."""
 
 
-def _judge(
-    benchmark: str,
-    language: str = "",
-    data: str = "",
-    mode: str = "joint",
-    method: str = "rule",
-    own_family: bool = False,
-    turns: int = 0,
-    person: str = "",
-    clients: list[str] | None = None,
-) -> Any:
+class ScoreRecord(msgspec.Struct, frozen=True):
+    """What a score says, as records of ours; values stand in the score alone, where people may change them."""
+
+    benchmark: str
+    samples: list[Sample]
+    replies: list[Reply]
+    ratings: dict[str, Rating]
+    """Name in the score → rating."""
+
+    def valued(self, value: Mapping[str, Any]) -> list[Rating]:
+        """Return the ratings with the values that stand in the score now."""
+        return [_valued(rating, value.get(name)) for name, rating in self.ratings.items()]
+
+
+def _valued(rating: Rating, value: Any) -> Rating:
+    if value is not None and not (isinstance(value, float) and math.isnan(value)):
+        return msgspec.structs.replace(rating, value=value, status=Status.OK)
+    status = Status.UNPARSABLE if rating.status is Status.OK else rating.status
+    return msgspec.structs.replace(rating, value=None, status=status)
+
+
+def _every() -> Any:
+    """Keep what was said in every epoch: the mean of levels is none of a reply."""
+
+    def reduce(scores: list[Any]) -> Any:
+        first = scores[0]
+        parts = [(part.value, (part.metadata or {}).get(RECORD)) for part in scores]
+        epochs = [{"value": value, RECORD: record} for value, record in parts if record is not None]
+        return Score(value=first.value, metadata={EPOCHS: epochs})
+
+    return reduce
+
+
+def _figures() -> Any:
+    """Compute what the benchmark goes by, each figure with its interval, its n, and how many ratings of these have no value.
+
+    A figure that is void has the last two alone.
+    """
+
+    def compute(scores: list[Any]) -> dict[str, float]:
+        epochs = [epoch for entry in scores for epoch in _epochs(entry.score)]
+        if not epochs:
+            return {}
+        computed = _scored(epochs)
+        parts: dict[str, float] = {}
+        for figure in computed.leading:
+            if figure.slice != "all":
+                continue
+            title = title_of(figure)
+            named = {title: figure.value, f"{title} low": figure.low, f"{title} high": figure.high}
+            named = {} if figure.void else named
+            counted = {f"{title} n": figure.n, f"{title} missing": figure.missing}
+            parts |= {name: float(part) for name, part in {**named, **counted}.items() if part is not None}
+        return parts
+
+    return compute
+
+
+def _epochs(scored: Any) -> list[tuple[Any, ScoreRecord]]:
+    """Return value and record of each epoch of a sample."""
+    metadata = scored.metadata or {}
+    listed = metadata.get(EPOCHS) or [{"value": scored.value, RECORD: metadata.get(RECORD)}]
+    return [(part["value"], msgspec.convert(part[RECORD], ScoreRecord)) for part in listed if part.get(RECORD)]
+
+
+def _scored(epochs: Sequence[tuple[Any, ScoreRecord]]) -> Scores:
+    """Put what was rated into a run, and compute its figures."""
+    name = epochs[0][1].benchmark
+    with tempfile.TemporaryDirectory(prefix="mindgauge-") as place:
+        folder = Path(place)
+        with Store(folder, write=True) as store:
+            manifest.begin(folder, {"benchmarks": [name]}, "inspect eval")
+            samples = {sample.id: sample for _, record in epochs for sample in record.samples}
+            store.put_samples(name, samples.values())
+            for value, record in epochs:
+                for reply in record.replies:
+                    store.add_reply(name, reply)
+                for rating in record.valued(value):
+                    store.add_rating(name, rating)
+        return score(folder)
+
+
+every = score_reducer(name="every")(_every)
+figures = metric(name="figures")(_figures)
+
+
+def _judge(**options: Any) -> Any:
     """Rate replies with the model that has the role of the grader; the arguments are those of the task."""
-    options = TaskOptions(
-        benchmark=benchmark, language=language, data=data, mode=mode, method=method, own_family=own_family, turns=turns,
-        person=person, clients=tuple(clients or ()),
-    )  # fmt: skip
-    material = TaskMaterial(options)
+    material = TaskMaterial(**options)
+    own_family = material.options.own_family
 
-    async def score(state: Any, _: Any) -> Any:
+    async def rate(state: Any, _: Any) -> Any:
         grader = adapter.grader(str(state.model), own_family=own_family)
         judge = material.judge(grader)
         rated: list[tuple[Sample, Reply, list[Rating]]] = []
@@ -53,14 +134,14 @@ def _judge(
             find, keep = material.by_id.__getitem__, ratings.append
             await JudgeWork(material.benchmark, judge, grader.ask, find=find, keep=keep).rate(sample, reply, 0)
             rated.append((sample, reply, ratings))
-        return _score(material, judge.rater, rated)
+        return _put_together(material, judge.rater, rated)
 
-    return score
+    return rate
 
 
 def _subjects(material: TaskMaterial, state: Any) -> list[tuple[Sample, Reply]]:
     """Return what is rated of a sample of Inspect's: the reply, or each turn of a dialogue, and the whole."""
-    turns = state.store.get(REPLIES)
+    turns = state.store.get(adapter.REPLIES)
     if turns is not None:
         replies = msgspec.convert(turns, list[Reply])
         return [(material.by_id[reply.sample], reply) for reply in replies]
@@ -86,7 +167,7 @@ def _brought(state: Any) -> Sample:
     return Sample(str(state.sample_id), tuple(spoken), tags=tags, cluster=cluster)
 
 
-def _score(material: TaskMaterial, rater: str, rated: Sequence[tuple[Sample, Reply, list[Rating]]]) -> Any:
+def _put_together(material: TaskMaterial, rater: str, rated: Sequence[tuple[Sample, Reply, list[Rating]]]) -> Any:
     """Put all ratings into one score."""
     value: dict[str, Any] = {}
     by_name: dict[str, Rating] = {}
@@ -135,4 +216,4 @@ def _bare_rating(rating: Rating) -> Rating:
     return msgspec.structs.replace(rating, value=None, rationale="", evidence=(), provenance={})
 
 
-judge = scorer(metrics=[figures()], name="judge")(_judge)
+judge = scorer(metrics=[figures()], name="judge")(taking(TaskOptions.__struct_fields__, _judge))

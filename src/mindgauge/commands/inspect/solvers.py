@@ -1,35 +1,202 @@
-"""How replies come about: a message is answered once, or a dialogue is held with a person of the benchmark's."""
+"""Models of Inspect's as ours, and how replies come about: a message is answered once, or a dialogue is held with a person of the benchmark's.
+
+Our requests go to Inspect's models, and what they put out becomes an exchange with a status by our rules.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, Self
 
 import inspect_ai.model as of_inspect
 import msgspec
+from inspect_ai._util.error import PrerequisiteError  # what its command line prints in a line; it has no public name
 from inspect_ai.solver import solver
-from inspect_ai.util import LimitExceededError
+from inspect_ai.util import JSONSchema, LimitExceededError
 
-from mindgauge.commands.inspect import model as adapter
-from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
-from mindgauge.commands.inspect.model import InspectModel
-from mindgauge.records import Exchange, Message, Reply, Status
+from mindgauge.commands.inspect.instrument import TaskMaterial, taking
+from mindgauge.models import completion
+from mindgauge.models.completion import Completion
+from mindgauge.models.family import same_maker, same_model
+from mindgauge.records import Exchange, Message, Reply, Status, Usage
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.request import BARE, UNLIMITED
 from mindgauge.runs.conversation_steps import ConversationStep
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-    from mindgauge.records.errors import MindgaugeError
-    from mindgauge.records.request import Model, Request
+    from mindgauge.records.request import Model, Price, Request, Setup
+
+GRADER, CLIENT = "grader", "client"
+"""Roles of models: who judges replies, and who plays the person of a dialogue."""
+_NOBODY = "none/none"
+_REFUSED = frozenset((401, 403, 404))
+"""Answers of a server that no later call changes: our key is refused, or there is no such model."""
+_REASONS = {"max_tokens": "length", "model_length": "length", "unknown": ""}
+"""Why an answer ended, as Inspect says it → as servers do."""
+TOKENS = 4096
+"""The longest answer asked for, where nobody says otherwise; that of all our models."""
+
+
+class InspectModel:
+    """A model that Inspect calls, with Inspect's retries, limits, cache and log."""
+
+    own_machine = False
+    context: int | None = None
+    price: Price | None = None
+    setup: Setup = BARE
+    at_once: int | None = None
+    host = ""
+    max_tokens = TOKENS
+
+    def __init__(self, model: Any) -> None:
+        """Take a model; nothing is sent.
+
+        Args:
+            model: an `inspect_ai.model.Model`.
+        """
+        self._model = model
+        self.name = str(model)
+
+    async def ask(self, request: Request) -> Exchange:
+        """Answer one request; see `mindgauge.records.request.Model.ask`. What the user set for the model himself holds."""
+        wanted: dict[str, Any] = {"max_tokens": self.max_tokens, **request.parameters}
+        wanted = {
+            name: value
+            for name, value in wanted.items()
+            if getattr(self._model.config, name, None) is None and (name, value) != ("max_tokens", UNLIMITED)
+        }
+        if request.schema is not None:
+            wanted["response_schema"] = of_inspect.ResponseSchema(
+                name="verdict", json_schema=_schema(request.schema), strict=True
+            )
+        began = time.perf_counter()
+        try:
+            output = await self._model.generate(messages(request.messages), config=of_inspect.GenerateConfig(**wanted))
+        except LimitExceededError:
+            raise
+        except Exception as error:  # noqa: BLE001 - each provider has errors of its own, and any is a call that failed
+            return failed(error, time.perf_counter() - began)
+        return exchange(output, time.perf_counter() - began)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+
+def _schema(schema: dict[str, Any]) -> Any:
+    """Return a schema as Inspect has it; some versions know of one type alone, and several are then alternatives."""
+    bare = completion.without_lengths(schema)
+    try:
+        return JSONSchema.model_validate(bare)
+    except ValueError:
+        return JSONSchema.model_validate(_alternatives(bare))
+
+
+def _alternatives(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    types = schema.get("type")
+    if not isinstance(types, list):
+        return {key: _alternatives(part) for key, part in schema.items()}
+    others = {key: part for key, part in schema.items() if key not in {"type", "enum"}}
+    values = schema.get("enum", [])
+    parts = [{"type": kind, "enum": [v for v in values if isinstance(v, str) == (kind == "string")]} for kind in types]
+    return {**others, "anyOf": [part if part["enum"] else {"type": part["type"]} for part in parts]}
+
+
+def failed(error: Exception, seconds: float = 0.0) -> Exchange:
+    """Return what became of a call that Inspect gave up; what no later call can repair is raised as it is."""
+    if getattr(error, "status_code", None) in _REFUSED or isinstance(error, PrerequisiteError):
+        raise error
+    text = completion.one_line(str(error))[:300] or type(error).__name__
+    status = Status.FILTERED if completion.blocked(text) else Status.FAILED
+    return Exchange(status, seconds=seconds, error=text, at=time.time())
+
+
+def exchange(output: Any, seconds: float = 0.0) -> Exchange:
+    """Return what a model put out, with the status that it has by our rules.
+
+    Args:
+        output: an `inspect_ai.model.ModelOutput`.
+        seconds: how long it took.
+    """
+    if not output.choices:
+        error = completion.one_line(str(output.error or "an answer without a choice"))[:300]
+        return Exchange(Status.FAILED, seconds=seconds, error=error, at=time.time())
+    counted = output.usage
+    cached = (counted.input_tokens_cache_read or 0) if counted is not None else 0
+    usage = Usage(counted.input_tokens + cached, counted.output_tokens, cached) if counted is not None else Usage()
+    reason = _REASONS.get(output.stop_reason, output.stop_reason)
+    content = output.choices[0].message.content
+    thoughts = [part.reasoning for part in content if part.type == "reasoning" and not part.redacted] if isinstance(content, list) else []  # fmt: skip
+    reasoning = completion.words("\n\n".join(thoughts))
+    answer = Completion(completion.words(output.completion), reason, "", usage, str(output.model), "", reasoning)
+    return completion.exchange(answer, None, seconds=seconds)
+
+
+def messages(dialogue: Iterable[Message]) -> list[Any]:
+    """Return messages as Inspect has them."""
+    kinds = {
+        "system": of_inspect.ChatMessageSystem, "user": of_inspect.ChatMessageUser,
+        "assistant": of_inspect.ChatMessageAssistant,
+    }  # fmt: skip
+    return [kinds[message.role](content=message.content) for message in dialogue]
+
+
+@contextlib.contextmanager
+def in_a_line() -> Iterator[None]:
+    """Say what is wrong as Inspect's command line says it: in a line, without a traceback."""
+    try:
+        yield
+    except MindgaugeError as error:
+        raise PrerequisiteError(str(error)) from error
+
+
+def in_role(role: str) -> InspectModel | None:
+    """Return the model that has a role; None where the user gave it to none."""
+    model = of_inspect.get_model(role=role, default=_NOBODY)
+    return None if str(model) == _NOBODY else InspectModel(model)
+
+
+def grader(tested: str, *, own_family: bool) -> InspectModel:
+    """Return the judge.
+
+    Args:
+        tested: the model whose replies it judges.
+        own_family: whether it may be of the same family.
+
+    Raises:
+        PrerequisiteError: there is none, or it is of the family of the model that it would judge.
+    """
+    model = in_role(GRADER)
+    if model is None:
+        raise PrerequisiteError(
+            "no judge is named: give the role of the grader to a model, --model-role grader=PROVIDER/NAME"
+        )
+    if not own_family and (same_maker(model.name, tested) or same_model(model.name, tested)):
+        raise PrerequisiteError(
+            f"{model.name} would judge replies of its own family, by {tested}, and models favour their own kind; name a grader "
+            "of another family, or add -T own_family=true to do it anyway"
+        )
+    return model
+
 
 REPLIES = "mindgauge:replies"
 """Where the state of a sample holds the turns of a dialogue."""
+CONVERSED = ("benchmark", "language", "data", "turns", "person", "clients")
+"""Of `TaskOptions`, those that say how dialogues are held."""
 
 
 def _judged_by_another(own_family: bool = False) -> Any:
     """See, before anything is asked, that there is a judge, and that it is of another family than the model under test."""
 
     async def solve(state: Any, _: Any) -> Any:
-        adapter.grader(str(state.model), own_family=own_family)
+        grader(str(state.model), own_family=own_family)
         return state
 
     return solve
@@ -44,7 +211,7 @@ def _reply() -> Any:
         except LimitExceededError:
             raise
         except Exception as error:  # noqa: BLE001 - each provider has errors of its own
-            state.output = _output(str(state.model), adapter.failed(error))
+            state.output = _output(str(state.model), failed(error))
             return state
 
     return solve
@@ -57,23 +224,13 @@ def _output(model: str, exchange: Exchange) -> Any:
     return of_inspect.ModelOutput(model=model, choices=[], error=exchange.error)
 
 
-def _converse(
-    benchmark: str,
-    language: str = "",
-    data: str = "",
-    turns: int = 0,
-    person: str = "",
-    clients: list[str] | None = None,
-) -> Any:
+def _converse(**options: Any) -> Any:
     """Let the model talk with a person of the benchmark's, turn by turn, as `mindgauge run` does."""
-    options = TaskOptions(
-        benchmark=benchmark, language=language, data=data, turns=turns, person=person, clients=tuple(clients or ())
-    )
-    material = TaskMaterial(options)
+    material = TaskMaterial(**options)
 
     async def solve(state: Any, _: Any) -> Any:
         tested = InspectModel(of_inspect.get_model())
-        players: list[Model] = [player for role in roles() if (player := adapter.in_role(role)) is not None]
+        players: list[Model] = [player for role in roles() if (player := in_role(role)) is not None]
         plan = material.benchmark.dialogues
         assert plan is not None, "only dialogues are held so"
         step = ConversationStep(benchmark=material.benchmark, model=tested, dialogues=plan, clients=tuple(players))
@@ -87,8 +244,8 @@ def _converse(
         if last is not None:
             sample = material.dialogues[str(state.sample_id)].whole
             state.messages = [
-                *adapter.messages(last.answered(sample).messages),
-                *adapter.messages([Message("assistant", last.text)] if last.text else []),
+                *messages(last.answered(sample).messages),
+                *messages([Message("assistant", last.text)] if last.text else []),
             ]
             state.output = of_inspect.ModelOutput.from_content(tested.name, last.text)
         state.store.set(REPLIES, msgspec.to_builtins(dialogue.replies))
@@ -99,24 +256,19 @@ def _converse(
 
 def roles() -> tuple[str, ...]:
     """Return the roles of models that play persons: a score takes two, of different families."""
-    return (adapter.CLIENT, f"{adapter.CLIENT}2", f"{adapter.CLIENT}3")
+    return (CLIENT, f"{CLIENT}2", f"{CLIENT}3")
 
 
 class _Dialogue:
-    """Keeps the turns of one dialogue; what it costs, and what was asked before, is Inspect's to know."""
+    """Keeps the turns of one dialogue; see `Conversing`. What it costs, and what was asked before, is Inspect's to know."""
 
     stop: MindgaugeError | None = None
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []
-
-    @property
-    def store(self) -> _Dialogue:
-        """See `Conversing`."""
-        return self
+        self.store = self
 
     def add_reply(self, _: str, reply: Reply) -> None:
-        """Keep a reply."""
         self.replies.append(reply)
 
     def add_call(self, *_: object, **__: object) -> None:
@@ -125,11 +277,9 @@ class _Dialogue:
     async def call(
         self, model: Model, request: Request, ask: Callable[[Request], Awaitable[Exchange]] | None = None
     ) -> Exchange:
-        """Make a call."""
         return await (ask or model.ask)(request)
 
-    def asker(self, model: Model, _: str, *, kept_as: object = None) -> Callable[[Request], Awaitable[Exchange]]:  # noqa: ARG002 - nothing is kept
-        """Return the way to a model."""
+    def asker(self, model: Model, *_: object, **__: object) -> Callable[[Request], Awaitable[Exchange]]:
         return model.ask
 
     async def committed(self) -> None:
@@ -138,4 +288,4 @@ class _Dialogue:
 
 judged_by_another = solver(name="judged_by_another")(_judged_by_another)
 reply = solver(name="reply")(_reply)
-converse = solver(name="converse")(_converse)
+converse = solver(name="converse")(taking(CONVERSED, _converse))

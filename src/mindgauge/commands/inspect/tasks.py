@@ -4,92 +4,62 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import GenerateConfig
 
 from mindgauge import benchmarks
-from mindgauge.commands.inspect import model as adapter
-from mindgauge.commands.inspect.figures import every
-from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions, facts
-from mindgauge.commands.inspect.scorer import judge
-from mindgauge.commands.inspect.solvers import converse, judged_by_another, reply, roles
+from mindgauge.commands.inspect import solvers
+from mindgauge.commands.inspect.instrument import TaskMaterial, taking
+from mindgauge.commands.inspect.scorer import every, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mindgauge.benchmarks import Benchmark
 
 
 def _task(benchmark: Benchmark) -> Any:
-    name = benchmark.name
+    """Return what makes the task of a benchmark; it takes `TaskOptions`, those of dialogues where it holds any."""
 
-    def build(
-        language: str = "", data: str = "", mode: str = "joint", method: str = "rule", own_family: bool = False
-    ) -> Any:
-        options = TaskOptions(
-            benchmark=name, language=language, data=data, mode=mode, method=method, own_family=own_family
-        )
-        return _built(options)
+    def build(**options: Any) -> Any:
+        players = [solvers.in_role(role) for role in solvers.roles()] if benchmark.holds_dialogues else []
+        clients = [player.name for player in players if player is not None]
+        return _built(TaskMaterial(benchmark=benchmark.name, clients=clients, **options))
 
-    def converse_too(
-        language: str = "",
-        data: str = "",
-        mode: str = "joint",
-        method: str = "rule",
-        own_family: bool = False,
-        turns: int = 0,
-        person: str = "",
-    ) -> Any:
-        clients = tuple(player.name for role in roles() if (player := adapter.in_role(role)) is not None)
-        options = TaskOptions(
-            benchmark=name, language=language, data=data, mode=mode, method=method, own_family=own_family, turns=turns,
-            person=person, clients=clients,
-        )  # fmt: skip
-        return _built(options)
-
-    holds = benchmark.holds_dialogues
-    return _registered(name, converse_too if holds else build, benchmark.card.title)
+    names = ["language", "data", "mode", "method", "own_family"]
+    taking([*names, *(["turns", "person"] if benchmark.holds_dialogues else [])], build)
+    build.__name__, build.__doc__ = benchmark.name, benchmark.card.title
+    return task(name=benchmark.name)(build)
 
 
-def _registered(name: str, build: Callable[..., Any], title: str) -> Any:
-    build.__name__, build.__doc__ = name, title
-    return task(name=name)(build)
-
-
-def _built(options: TaskOptions) -> Any:
+def _built(material: TaskMaterial) -> Any:
     """Return a task of Inspect's."""
-    with adapter.in_a_line():
-        material = TaskMaterial(options)
-        benchmark, samples = material.benchmark, _samples(material)
+    with solvers.in_a_line():
+        benchmark, converses = material.benchmark, material.converses
+        subjects = [slots.whole for slots in material.dialogues.values()] if converses else material.samples
         instrument = material.judge_instrument.name
-    named = {
-        "benchmark": options.benchmark, "language": options.language, "data": options.data,
-        **({"turns": options.turns, "person": options.person, "clients": list(options.clients)} if material.converses else {}),
-    }  # fmt: skip
+    options = {**msgspec.structs.asdict(material.options), "clients": list(material.options.clients)}
+    conversation = {name: options[name] for name in solvers.CONVERSED}
+    samples = [
+        InspectSample(
+            id=sample.id, input=solvers.messages(sample.messages[:1] if converses else benchmark.asked(sample)),
+            target="" if sample.target is None else str(sample.target),
+            metadata={**sample.tags, "cluster": sample.cluster},
+        )
+        for sample in subjects
+    ]  # fmt: skip
     return Task(
         dataset=MemoryDataset(samples, name=benchmark.name),
-        setup=judged_by_another(own_family=options.own_family),
-        solver=converse(**named) if material.converses else reply(),
-        scorer=judge(**named, mode=options.mode, method=options.method, own_family=options.own_family),
-        config=GenerateConfig(max_tokens=adapter.TOKENS),
+        setup=solvers.judged_by_another(own_family=material.options.own_family),
+        solver=solvers.converse(**conversation) if converses else solvers.reply(),
+        scorer=judge(**options),
+        config=GenerateConfig(max_tokens=solvers.TOKENS),
         epochs=Epochs(1, [every()]),
         name=benchmark.name,
         version=benchmark.rubric.version,
         metadata={"instrument": instrument, "notes": [*benchmark.remarks, *benchmark.own_notes]},
     )
-
-
-def _samples(material: TaskMaterial) -> list[Any]:
-    subjects = [slots.whole for slots in material.dialogues.values()] if material.converses else material.samples
-    return [
-        InspectSample(
-            id=sample.id, input=adapter.messages(sample.messages[:1] if material.converses else material.benchmark.asked(sample)),
-            target="" if sample.target is None else str(sample.target), metadata=facts(sample),
-        )
-        for sample in subjects
-    ]  # fmt: skip
 
 
 TASKS: dict[str, Any] = {

@@ -1,11 +1,13 @@
 """Opening a log: a zip (`.eval`, packed in any way that Inspect packs) or JSON, one sample at a time.
 
-A log that is not finished has no `header.json` but the journal of its beginning, and the samples that were done by then.
-A sample that was logged again stands in the zip twice; the last counts, as it does for Inspect.
+What is read has Inspect's own names (inspect_ai.log, schema version 2); all else is skipped. A log that is not finished
+has no `header.json` but the journal of its beginning, and the samples that were done by then. A sample that was logged
+again is in the zip twice; the last counts, as it does for Inspect. A log in JSON is read as a whole.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import re
@@ -20,8 +22,6 @@ import msgspec
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder
 from mindgauge.records.files.folder import Archive
-from mindgauge.records.inspect_logs import stream
-from mindgauge.records.inspect_logs.shapes import VERSION, LoggedSample, LoggedTask, LogHeader
 from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
@@ -30,14 +30,123 @@ if TYPE_CHECKING:
     from mindgauge.records.files.folder import Readable
 
 ENDING = ".eval"
+VERSION = 2
+"""The newest version of the schema that is read."""
+UNCHANGED = "UNCHANGED"
+"""What an edit says of a part of a score that it leaves as it is."""
+SOLE_SCORE = "88F74D2C"
+"""What Inspect calls the score of a sample that has but one, in its oldest logs, until it knows the scorer."""
 _HEADER, _START = "header.json", "_journal/start.json"
 _WHOLE = regex(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 _SHELL = regex(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
 _PIECE = regex(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
 _ODD = regex(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
+_KEYS = {
+    "version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "config_updates", "tags",
+    "metadata", "samples", "reductions", "location", "etag",
+}  # fmt: skip
+"""Of a log in JSON, in the order in which Inspect writes them."""
+_BEGINNING = regex(rb'(?:\xef\xbb\xbf)?\s*+\{\s*+"(\w+)"')
 _SHOWN = 5
 Shape = TypeVar("Shape")
+
+
+class LoggedTask(msgspec.Struct, frozen=True):
+    """What was evaluated: `eval` of a log."""
+
+    task: str = ""
+    model: str = ""
+    model_roles: Any = None
+
+    @property
+    def grader(self) -> str:
+        """The model that has the role of the grader; empty where none has, or several have."""
+        role = self.model_roles.get("grader") if isinstance(self.model_roles, dict) else None
+        name = role.get("model") if isinstance(role, dict) else None
+        return name if isinstance(name, str) else ""
+
+
+class LogHeader(msgspec.Struct, frozen=True):
+    """All of a log but its samples; in the oldest logs `scorer` of the results is the only one."""
+
+    version: int
+    eval: LoggedTask
+    status: str = "started"
+    results: dict[str, Any] | None = None
+
+    @property
+    def scorer(self) -> str:
+        """Who gave a score that has no name of its own."""
+        results = self.results or {}
+        scorers = [*(results.get("scores") or ()), results.get("scorer")]
+        return next((str(s["name"]) for s in scorers if isinstance(s, dict) and s.get("name")), "score")
+
+
+class ScoreChange(msgspec.Struct, frozen=True):
+    """A state of a score; the first of a history is what the scorer said, unless a provenance says who changed it."""
+
+    value: Any = UNCHANGED
+    provenance: dict[str, Any] | None = None
+
+
+class LoggedScore(msgspec.Struct, frozen=True):
+    """What a scorer says of a sample, and how it was changed."""
+
+    value: Any = None
+    reason: str | None = None
+    metadata: dict[str, Any] | None = None
+    history: list[ScoreChange] = []
+
+
+class LoggedChoice(msgspec.Struct, frozen=True):
+    """One of a model's answers."""
+
+    message: dict[str, Any] = {}
+    stop_reason: str = ""
+
+
+class LoggedOutput(msgspec.Struct, frozen=True):
+    """What the model answered last."""
+
+    model: str = ""
+    choices: list[LoggedChoice] = []
+    error: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class LoggedSample(msgspec.Struct, frozen=True):
+    """One sample, once: `epoch` counts from 1. `score` is the only one, in the oldest logs."""
+
+    id: int | str
+    epoch: int = 1
+    input: str | list[dict[str, Any]] = ""
+    target: Any = ""
+    messages: list[dict[str, Any]] = []
+    output: LoggedOutput = LoggedOutput()
+    scores: dict[str, LoggedScore] | None = None
+    score: LoggedScore | None = None
+    metadata: dict[str, Any] | None = None
+    error: Any = None
+    limit: Any = None
+    invalidation: Any = None
+    attachments: dict[str, str] = {}
+
+    @property
+    def failure(self) -> str:
+        """Why it does not count, in one line; empty where it does."""
+        if self.error is not None:
+            message = self.error.get("message") if isinstance(self.error, dict) else self.error
+            return f"the sample ended with an error: {' '.join(str(message or 'no message').split())[:300]}"
+        if self.invalidation is not None:
+            reason = self.invalidation.get("reason") if isinstance(self.invalidation, dict) else None
+            return f"somebody called the sample invalid{f': {reason}' if reason else ''}"
+        return ""
+
+    @property
+    def limited(self) -> str:
+        """The limit that it reached; empty where it reached none."""
+        return str((self.limit.get("type") if isinstance(self.limit, dict) else self.limit) or "")
 
 
 class LogEntry(NamedTuple):
@@ -60,7 +169,7 @@ class InspectLog:
     def __str__(self) -> str:
         return str(self.path)
 
-    @property
+    @cached_property
     def header(self) -> LogHeader:
         """All but the samples."""
         raise NotImplementedError
@@ -73,16 +182,15 @@ class InspectLog:
         """
         number = 0
         for number, (content, place) in enumerate(self._contents(), 1):
-            yield LogEntry(number, self._sample(content, place), place)
+            read = _read if isinstance(content, bytes) else _converted
+            yield LogEntry(number, read(content, LoggedSample, place, "is no sample of an Inspect log"), place)
         if not number:
             unfinished = "" if self.header.status == "success" else f", which did not finish ({self.header.status})"
             raise DataError(f"{self}: no samples in this log of {self.header.eval.task or 'an evaluation'}{unfinished}")
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
+    def _contents(self) -> Iterator[tuple[Any, str]]:
+        """Yield the samples, as JSON or what is read of it, each with its place."""
         raise NotImplementedError
-
-    def _sample(self, content: bytes, place: str) -> LoggedSample:
-        return _read(content, LoggedSample, place, "is no sample of an Inspect log")
 
     @property
     def remarks(self) -> list[str]:
@@ -100,8 +208,8 @@ def opened(path: Readable) -> InspectLog | None:
     """
     if path.suffix.lower() == ENDING:
         log: InspectLog = _Zipped(path)
-    elif path.suffix.lower() == ".json" and stream.is_log(path):
-        log = _Plain(path)
+    elif path.suffix.lower() == ".json" and (content := _in_json(path)) is not None:
+        log = _Plain(path, content)
     else:
         return None
     version = log.header.version
@@ -135,7 +243,8 @@ class _Zipped(InspectLog):
         return {entry.filename: entry for entry in self._archive.entries}
 
     @cached_property
-    def _header(self) -> LogHeader:
+    def header(self) -> LogHeader:
+        """See `InspectLog`."""
         name = next((name for name in (_HEADER, _START) if name in self._members), None)
         if name is None:
             inside = ", ".join([*self._members][:_SHOWN]) or "nothing"
@@ -144,12 +253,9 @@ class _Zipped(InspectLog):
         if name == _START and not any(_WHOLE.fullmatch(member) or _SHELL.fullmatch(member) for member in self._members):
             task = _read(content, LogHeader, f"{self}, {name}", "is no header of an Inspect log").eval.task
             raise DataError(f"{self}: an unfinished log of {task or 'an evaluation'} that holds the journal of its beginning and no samples")  # fmt: skip
-        return _header(content, f"{self}, {name}")
-
-    @property
-    def header(self) -> LogHeader:
-        """See `InspectLog`."""
-        return self._header
+        return _header(
+            _read(content, dict[str, Any], f"{self}, {name}", "is no header of an Inspect log"), f"{self}, {name}"
+        )
 
     def _unpacked(self, name: str) -> bytes:
         try:
@@ -157,7 +263,7 @@ class _Zipped(InspectLog):
         except OSError as error:
             raise DataError(f"{self}: {error.strerror or error}") from error
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
+    def _contents(self) -> Iterator[tuple[Any, str]]:
         for name in self._members:
             if _WHOLE.fullmatch(name):
                 yield self._unpacked(name), f"{self}, {name}"
@@ -173,7 +279,7 @@ class _Zipped(InspectLog):
                 pieces.setdefault((piece[1], piece[2]), []).append((int(piece[3]), name))
         return pieces
 
-    def _joined(self, prefix: str) -> bytes:
+    def _joined(self, prefix: str) -> dict[str, Any]:
         """Put a sample together that is kept in pieces."""
         place = f"{self}, {prefix}"
         messages, attachments = (
@@ -191,7 +297,7 @@ class _Zipped(InspectLog):
             shell["metadata"] = _read(self._unpacked(metadata), dict[str, Any], place, "has no metadata")
         shell["messages"] = self._conversation(messages, ranges, place)
         shell["attachments"] = {str(number): text for number, text in enumerate(attachments)}
-        return json.dumps(shell).encode()
+        return shell
 
     def _conversation(self, messages: list[Any], ranges: list[tuple[int, int]], place: str) -> list[Any]:
         """Return the messages of some ranges. Those that are alike are kept once, so that ranges may name one again.
@@ -210,26 +316,46 @@ class _Zipped(InspectLog):
 
 
 class _Plain(InspectLog):
-    """A file of JSON, whose samples are cut out of it one by one."""
+    """A log in JSON, which is held as a whole."""
+
+    def __init__(self, path: Readable, content: dict[str, Any]) -> None:
+        super().__init__(path)
+        self._log = content
 
     @cached_property
-    def _header(self) -> LogHeader:
-        parts = {key: content for key, content in stream.parts(self.path) if key in LogHeader.__struct_fields__}
-        return _header(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), content) for key, content in parts.items()), str(self))  # fmt: skip
-
-    @property
     def header(self) -> LogHeader:
         """See `InspectLog`."""
-        return self._header
+        return _header(self._log, str(self))
 
-    def _contents(self) -> Iterator[tuple[bytes, str]]:
-        for number, content in enumerate(stream.samples(self.path), 1):
+    def _contents(self) -> Iterator[tuple[Any, str]]:
+        samples = self._log.get("samples")
+        for number, content in enumerate(samples if isinstance(samples, list) else [], 1):
             yield content, f"{self}, sample {number}"
 
 
-def _header(content: bytes, place: str) -> LogHeader:
+def _in_json(path: Readable) -> dict[str, Any] | None:
+    """Read a log in JSON: an object that names a version and an evaluation, and nothing that no log has; None where it is none."""
+    try:
+        if isinstance(path, Path):
+            with path.open("rb") as file:
+                if not _BEGINNING.match(file.read(1 << 16)):
+                    return None
+        content = bounds.content(path, bounds.FILE) if isinstance(path, Path) else path.read_bytes()
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            return None  # whoever reads it says so
+        raise DataError(f"{path}: {error.strerror}; `inspect log convert --to eval` makes a log of which one sample is read at a time") from error  # fmt: skip
+    if not (match := _BEGINNING.match(content)) or match[1].decode() not in _KEYS:
+        return None
+    try:
+        log = _read(content.removeprefix(b"\xef\xbb\xbf"), dict[str, Any], str(path), "is no Inspect log")
+    except DataError:
+        return None  # whoever reads JSON names the line
+    return log if {"version", "eval"} <= log.keys() <= _KEYS else None
+
+
+def _header(raw: dict[str, Any], place: str) -> LogHeader:
     """Read a header; where its version is not known, only that, since all else may have changed."""
-    raw = _read(content, dict[str, Any], place, "is no header of an Inspect log")
     version = raw.get("version")
     if isinstance(version, int) and not 1 <= version <= VERSION:
         return LogHeader(version, LoggedTask())

@@ -17,8 +17,7 @@ from mindgauge.records.records import REASONING, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mindgauge.records.inspect_logs.log import InspectLog
-    from mindgauge.records.inspect_logs.shapes import LoggedSample
+    from mindgauge.records.inspect_logs.log import InspectLog, LoggedSample
 
 _ATTACHED = "attachment://"
 _OWN = ("category", "language", "risk", "graphic", "cluster", "persona", "participant")

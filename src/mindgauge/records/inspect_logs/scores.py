@@ -10,16 +10,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.inspect_logs.log import not_a_number
-from mindgauge.records.inspect_logs.shapes import SOLE_SCORE, UNCHANGED
+from mindgauge.records.inspect_logs.log import SOLE_SCORE, UNCHANGED, not_a_number
 from mindgauge.records.records import RaterKind, Status
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mindgauge.records.inspect_logs.log import InspectLog, LogEntry
-    from mindgauge.records.inspect_logs.shapes import LoggedScore
+    from mindgauge.records.inspect_logs.log import InspectLog, LogEntry, LoggedScore
 
 SEEN = "changes of scores that people saw in Inspect"
 """How what people changed came to them."""
@@ -190,7 +188,7 @@ def _states(score: LoggedScore) -> list[tuple[str, Any]]:
         if isinstance(change.value, str) and change.value == UNCHANGED:
             continue  # its explanation was changed, or what is known of it
         original = number == 0 and change.provenance is None
-        author = "" if original else (change.provenance.author if change.provenance else "") or _UNNAMED
+        author = "" if original else str((change.provenance or {}).get("author") or _UNNAMED)
         states.append((author, change.value))
     return states
 
