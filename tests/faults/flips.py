@@ -14,7 +14,6 @@ from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Stat
 from mindgauge.records.files import private
 from mindgauge.store import Store, manifest
 from mindgauge.store.batches import Batches
-from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
     import random
@@ -55,7 +54,7 @@ def made(folder: Path, *, text: bool = True, killed: bool = False, deletes: bool
     task = benchmarks.find_one(OPEN)
     work = folder.with_name("at work") if killed else folder
     samples = task.samples(None)[:CONVERSATIONS]
-    with Store(work, write=True) if text else TextlessStore(work) as store:
+    with Store(work, write=True, text=text) as store:
         plan = {"benchmarks": [OPEN], "models": [*MODELS], "judges": [*JUDGES], "runs": 1, "judge_runs": 1, "text": text, "temperature": 0.7}  # fmt: skip
         manifest.begin(work, plan, "mindgauge run help_or_harm/response")
         store.put_samples(OPEN, samples)
