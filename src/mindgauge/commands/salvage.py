@@ -27,7 +27,7 @@ from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Rubric
 from mindgauge.store import manifest, reading
-from mindgauge.store.failures import PENDING, one_line
+from mindgauge.store.failures import DAMAGING, PENDING, one_line
 from mindgauge.store.locks import made_whole, nobody_writes
 from mindgauge.store.opening import FRAME, PAGE, absent, connect, latest, read_schema
 from mindgauge.store.rows import SCHEMA_VERSION, RunTable, put, tables, usual_parts
@@ -44,6 +44,9 @@ _QUERIES = {
 }
 _COLUMNS = ", ".join(f"c{number}" for number in range(20))
 """Of the widest table, its checksum included."""
+_LAYOUT = f"""
+PRAGMA page_size = {PAGE}; PRAGMA writable_schema = ON;
+CREATE TABLE leaf ({_COLUMNS}); CREATE TABLE keyed ({_COLUMNS}, PRIMARY KEY (c0)) WITHOUT ROWID;"""
 _PIECES = "SELECT id FROM pieces"
 _SUBJECTS = "SELECT id FROM replies UNION SELECT id FROM samples"
 _NAMED = {"subject": _SUBJECTS, "reason": _PIECES, "quotes": _PIECES, "course": _PIECES}
@@ -152,7 +155,8 @@ def _database(source: Path, target: Path) -> tuple[list[Kept], list[str]]:
     ours = {(part.kind, part.name): part.sql for part in usual_parts()}
     with contextlib.ExitStack() as stack, one_line(target):
         stack.callback(work.unlink, missing_ok=True)
-        pages = stack.enter_context(contextlib.closing(_Pages(source, work)))
+        private.copy(source, work)
+        pages = _Pages(source, work, stack)
         parts = {(part.kind, part.name): part.sql for part in pages.parts}
         if pages.version != SCHEMA_VERSION and not ours.items() <= parts.items():
             raise UsageError(
@@ -168,52 +172,36 @@ def _database(source: Path, target: Path) -> tuple[list[Kept], list[str]]:
 class _Pages:
     """A copy of a damaged file with a first page of ours, which has two tables that begin on two pages behind all others."""
 
-    def __init__(self, source: Path, work: Path) -> None:
-        """Copy the file and what its log has last of each page, also behind a damaged part; read how it was laid out."""
-        private.copy(source, work)
-        self._file = work.open("r+b", buffering=0)
+    def __init__(self, source: Path, work: Path, stack: contextlib.ExitStack) -> None:
+        """Take the copy `work`; add what the log has last of each page, also behind a damaged part of it."""
+        self._file = stack.enter_context(work.open("r+b", buffering=0)).fileno()
         log_path = source.with_name(f"{source.name}-wal")
         log = log_path.read_bytes() if log_path.is_file() else b""
-        size = self._file.seek(0, os.SEEK_END) + len(log)
+        size = work.stat().st_size + len(log)
         for number, place in latest(log)[0].items():
             if 0 < number <= 4 * (size // FRAME + 1):  # what a log names far away would make a huge file
-                self._write((number - 1) * PAGE, log[place : place + PAGE])
-        self.count = max(self._file.seek(0, os.SEEK_END) // PAGE, 1)
+                os.pwrite(self._file, log[place : place + PAGE], (number - 1) * PAGE)
+        self.count = max(work.stat().st_size // PAGE, 1)
         self.version, self.parts = SCHEMA_VERSION, [*usual_parts()]
         uri = f"{work.resolve().as_uri()}?mode=ro"
-        with (
-            contextlib.closing(sqlite3.connect(f"{uri}&immutable=1", uri=True)) as db,
-            contextlib.suppress(sqlite3.Error),
-        ):
+        with contextlib.suppress(*DAMAGING), contextlib.closing(sqlite3.connect(f"{uri}&immutable=1", uri=True)) as db:
             version, parts = read_schema(db)
             self.version, self.parts = (version, parts) if parts else (self.version, self.parts)
         self.idle = self._idle_pages()
         with contextlib.closing(sqlite3.connect(":memory:")) as db:
-            db.execute(f"PRAGMA page_size = {PAGE}")
-            db.executescript(
-                f"CREATE TABLE leaf ({_COLUMNS}); CREATE TABLE keyed ({_COLUMNS}, PRIMARY KEY (c0)) WITHOUT ROWID;"
-            )
-            db.execute("PRAGMA writable_schema = ON")
+            db.executescript(_LAYOUT)
             db.execute("UPDATE sqlite_schema SET rootpage = ? + (name = 'keyed')", (self.count + 1,))
             db.commit()
-            self._write(0, db.serialize()[:PAGE])
-        self._file.truncate((self.count + 2) * PAGE)
+            os.pwrite(self._file, db.serialize()[:PAGE], 0)
+        os.truncate(self._file, (self.count + 2) * PAGE)
         self._room, self._changes = 2 * size, 1
         """Letters and bytes that may still be read: a file in which rows share pages would hold any multiple of its size."""
-        self._db = sqlite3.connect(uri, uri=True)
+        self._db = stack.enter_context(contextlib.closing(sqlite3.connect(uri, uri=True)))
         self._db.text_factory = lambda text: text.decode(errors="replace")
-
-    def close(self) -> None:
-        """Let go of the copy."""
-        self._db.close()
-        self._file.close()
-
-    def _write(self, place: int, content: bytes) -> None:
-        os.pwrite(self._file.fileno(), content, place)
 
     def page(self, number: int) -> bytes:
         """Return a page; zeros where the file has none of this number."""
-        content = os.pread(self._file.fileno(), PAGE, (number - 1) * PAGE) if 0 < number <= self.count else b""
+        content = os.pread(self._file, PAGE, (number - 1) * PAGE) if 0 < number <= self.count else b""
         return content.ljust(PAGE, b"\0")
 
     def rows(self, page: bytes) -> Iterator[tuple[Any, ...]]:
@@ -222,8 +210,10 @@ class _Pages:
             places = struct.pack(f">{len(_places(page))}H", *(min(place + 4, PAGE) for place in _places(page)))
             page = bytes([_LEAF_KEYED]) + page[1:8] + places + page[8 + len(places) :]
         self._changes += 1
-        self._write((self.count + (page[0] == _LEAF_KEYED)) * PAGE, page)
-        self._write(24, self._changes.to_bytes(4, "big"))  # where a file tells that it has changed (section 1.3)
+        os.pwrite(self._file, page, (self.count + (page[0] == _LEAF_KEYED)) * PAGE)
+        os.pwrite(
+            self._file, self._changes.to_bytes(4, "big"), 24
+        )  # where a file tells that it has changed (section 1.3)
         for number in range(len(_places(page)) if page[0] in _QUERIES else 0):
             with contextlib.suppress(sqlite3.DatabaseError):
                 for row in self._db.execute(_QUERIES[page[0]], (number,)):
