@@ -43,7 +43,7 @@ def trust(run: Path) -> Any:
 def test_reasons_stand_in_the_judges_card(care: Benchmark, run: Path) -> None:
     (told,) = trust(run)["judges"]
     with Store(run) as store:
-        asks = next(r for r in reasons(store, care).by_criterion if r.criterion == "asks")
+        asks = next(r for r in reasons(store, care)[0] if r.criterion == "asks")
     share = f"{100 * (asks.contradicting.value or 0):.0f} %"
     assert asks.contradicting.value
     assert any(f"{share} contradict the judge's own checks (" in fact for fact in told["facts"])

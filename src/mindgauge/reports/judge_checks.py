@@ -165,10 +165,10 @@ class Reasons(NamedTuple):
         reasons = cls(number, {}, {})
         for section in (s for s in run.sections if not s.benchmark.closed):
             benchmark = section.benchmark
-            by_rater = rationales.reasons(run.store, benchmark)
-            for rationale in by_rater.by_criterion:
+            checked, passages = rationales.reasons(run.store, benchmark)
+            for rationale in checked:
                 reasons.checked.setdefault((benchmark.name, rationale.judge), []).append(rationale)
-            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in by_rater.passages.items()})
+            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in passages.items()})
         return reasons
 
     def facts(self, judge: str, benchmark: str) -> list[str]:

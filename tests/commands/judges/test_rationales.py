@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def of(run: Path, criterion: str) -> Rationales:
     with Store(run) as store:
-        (found,) = (r for r in reasons(store, benchmarks.find_one("care")).by_criterion if r.criterion == criterion)
+        (found,) = (r for r in reasons(store, benchmarks.find_one("care"))[0] if r.criterion == criterion)
     return found
 
 
