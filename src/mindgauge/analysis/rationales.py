@@ -37,7 +37,7 @@ FROM rated WHERE series = ? AND status = 'ok'"""
 _CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
 _QUOTES = """
 SELECT pieces.id, count(*), sum(json_extract(passage.value, '$.found') IS 1),
-    max(json_extract(passage.value, '$.found') IS 1 AND json_extract(passage.value, '$.source') IS 'reply')
+    max(json_extract(passage.value, '$.source') IS 'reply')
 FROM pieces, json_each(pieces.said) AS passage WHERE pieces.id IN (SELECT value FROM json_each(?)) GROUP BY pieces.id"""
 _STATED = ("chained", "against", "claimed", "uncertain", "elsewhere")
 """What a verdict says of itself: it follows a chain, against whose end it is; a check was answered yes; and so on."""
