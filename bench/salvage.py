@@ -114,10 +114,10 @@ def made(folder: Path, files: int) -> dict[str, tuple[str, Path]]:
         for number in range(files):
             ident = f"{len(damaged):05}"
             shutil.copytree(big, folder / ident / "run")
-            file = folder / ident / "run" / "run.sqlite"
-            content = bytearray(file.read_bytes())
+            database = folder / ident / "run" / "run.sqlite"
+            content = bytearray(database.read_bytes())
             damage(content, random.Random(f"{kind} {number}"))
-            file.write_bytes(content)
+            database.write_bytes(content)
             damaged[ident] = (kind, big)
     killed = wholes / "killed" / "run"
     for number in range(files):
@@ -125,8 +125,8 @@ def made(folder: Path, files: int) -> dict[str, tuple[str, Path]]:
         shutil.copytree(killed, folder / ident / "run")
         log = folder / ident / "run" / "run.sqlite-wal"
         content, draw = bytearray(log.read_bytes()), random.Random(f"log {number}")
-        at = draw.randrange(len(content) // 4)
-        content[at : at + 64] = draw.randbytes(64)
+        first = draw.randrange(len(content) // 4)
+        content[first : first + 64] = draw.randbytes(64)
         log.write_bytes(content)
         damaged[ident] = ("64 bytes of a killed run's log", killed)
     return damaged

@@ -435,7 +435,7 @@ class Store:
                 usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, kept.seconds, kept.provenance,
             ))  # fmt: skip
 
-    def _copies(self, record: Record, bare: Callable[[Record], Record]) -> list[tuple[str, Record]]:
+    def _copies(self, record: Record, bare: Callable[[Any], Record]) -> list[tuple[str, Record]]:
         """Return where a record is kept, and what of it: in a run without text all of it only among the texts that wait."""
         return [("", bare(record)), (self._said, record)] if self._said else [("", record)]
 
@@ -461,8 +461,7 @@ class Store:
             if self._ratings:
                 self._ratings.write()
             self._db.commit()
-        self._overdue = []
-        self._calls, self._replies = ({"": [], self._said: []} for _ in range(2))
+        self._overdue, self._calls, self._replies = [], {"": [], self._said: []}, {"": [], self._said: []}
         if self._ratings:
             self._ratings.written()
 
