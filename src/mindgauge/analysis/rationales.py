@@ -152,7 +152,11 @@ def absence(criterion: Criterion) -> Value:
         return implied
     if criterion.veto:
         return criterion.worst_first[-1]
-    return min(criterion.values, key=numbers_of_levels(criterion).__getitem__) if numbered(criterion) else criterion.values[0]
+    return (
+        min(criterion.values, key=numbers_of_levels(criterion).__getitem__)
+        if numbered(criterion)
+        else criterion.values[0]
+    )
 
 
 def _share(by_cluster: pl.DataFrame, reason: str) -> Bound:

@@ -188,9 +188,7 @@ def _panel_in_full(panel: "JuryCard") -> None:
 # `mindgauge judges`: how far a judge can be trusted, and which one.
 
 
-app = options.group(
-    "How far judges can be trusted, and which one: methods, stress, panels, escalation.", "judges"
-)
+app = options.group("How far judges can be trusted, and which one: methods, stress, panels, escalation.", "judges")
 app.command(cls=options.Command)(judges_compare.compare)
 app.command(cls=options.Command)(stress)
 app.command(cls=options.Command)(panel)

@@ -47,9 +47,8 @@ _COLUMNS = ", ".join(f"c{number}" for number in range(20))
 _LAYOUT = f"""
 PRAGMA page_size = {PAGE}; PRAGMA writable_schema = ON;
 CREATE TABLE leaf ({_COLUMNS}); CREATE TABLE keyed ({_COLUMNS}, PRIMARY KEY (c0)) WITHOUT ROWID;"""
-_PIECES = "SELECT id FROM pieces"
 _SUBJECTS = "SELECT id FROM replies UNION SELECT id FROM samples"
-_NAMED = {"subject": _SUBJECTS, "reason": _PIECES, "quotes": _PIECES, "course": _PIECES}
+_NAMED = {"subject": _SUBJECTS, **dict.fromkeys(("reason", "quotes", "course"), "SELECT id FROM pieces")}
 """What columns refer to that declare no key. A number that refers to nothing would be given away again."""
 
 
@@ -77,10 +76,10 @@ class Salvaged(Tabular, msgspec.Struct, frozen=True):
 
     def summary(self) -> list[str]:
         """Say what could be read and what was lost, and how to go on."""
-        kept, lost, pages = (sum(getattr(table, name) for table in self.tables) for name in ("kept", "lost", "pages"))
+        rows, lost, pages = (sum(getattr(table, name) for table in self.tables) for name in ("kept", "lost", "pages"))
         damage = f"{plural(lost, 'row')} and {plural(pages, 'page')} lost"
         return [
-            f"{self.run}: {plural(kept, 'row')} kept, {'nothing was found damaged' if self.whole else damage}",
+            f"{self.run}: {plural(rows, 'row')} kept, {'nothing was found damaged' if self.whole else damage}",
             *noted(self.notes, 3),
             f"{self.out}: the command that made the run, with this `out`, pays only for what was lost.",
         ]
@@ -107,7 +106,7 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     if not (folder / "run.sqlite").is_file():
         raise UsageError(absent(folder))
     with nobody_writes(folder) as locked, made_whole(path, "another --out") as draft:
-        kept, strange = _database(folder / "run.sqlite", draft / "run.sqlite")
+        copied, strange = _database(folder / "run.sqlite", draft / "run.sqlite")
         waiting = Path(PENDING) / "run.sqlite"
         if (folder / waiting).is_file():
             private.folder(draft / PENDING)
@@ -116,7 +115,7 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
         notes += _files(folder, draft)
     if not locked:
         notes.append(f"{folder}: its file system has no locks; if anything wrote the run meanwhile, salvage it again")
-    return Salvaged(str(folder), str(path), kept, notes)
+    return Salvaged(str(folder), str(path), copied, notes)
 
 
 def _files(folder: Path, path: Path) -> list[str]:
@@ -124,8 +123,8 @@ def _files(folder: Path, path: Path) -> list[str]:
     private.copy_files(folder / "rubrics", path / "rubrics")
     files = [folder / name for name in (standalone_rubric.FILE, blind.FILE, reading.FILE)]
     present = filter(Path.is_file, (*files, *sorted(folder.glob("view-draw-*.json"))))
-    left = [file for file in present if not private.copied(file, path / file.name)]
-    notes = [f"{file}: not copied, since it is a link or too large; copy it yourself" for file in left]
+    uncopied = [file for file in present if not private.copied(file, path / file.name)]
+    notes = [f"{file}: not copied, since it is a link or too large; copy it yourself" for file in uncopied]
     for rubric in sorted((*path.glob(standalone_rubric.FILE), *(path / "rubrics").glob("*.toml"))):
         try:
             Rubric.kept(rubric)
@@ -152,21 +151,21 @@ def _database(source: Path, target: Path) -> tuple[list[Kept], list[str]]:
         MindgaugeError: the new one cannot be written.
     """
     work = target.with_name(f"{target.name}.damaged")
-    ours = {(part.kind, part.name): part.sql for part in usual_parts()}
+    usual = {(part.kind, part.name): part.sql for part in usual_parts()}
     with contextlib.ExitStack() as stack, one_line(target):
         stack.callback(work.unlink, missing_ok=True)
         private.copy(source, work)
         pages = _Pages(source, work, stack)
         parts = {(part.kind, part.name): part.sql for part in pages.parts}
-        if pages.version != SCHEMA_VERSION and not ours.items() <= parts.items():
+        if pages.version != SCHEMA_VERSION and not usual.items() <= parts.items():
             raise UsageError(
                 f"{source}: written as version {pages.version}, this Mindgauge reads {SCHEMA_VERSION}; use the Mindgauge that wrote it"
             )
         with contextlib.closing(connect(target, write=True)) as db:
-            kept = _taken(pages, db)
+            copied = _taken(pages, db)
             db.commit()
         seal(target)
-        return kept, [f"{kind} {str(name)[:60]!r}" for kind, name in parts if (kind, name) not in ours]
+        return copied, [f"{kind} {str(name)[:60]!r}" for kind, name in parts if (kind, name) not in usual]
 
 
 class _Pages:
@@ -271,11 +270,11 @@ def _taken(pages: _Pages, db: sqlite3.Connection) -> list[Kept]:
     rest = (number for number in range(2, pages.count + 1) if number not in owner and number not in pages.idle)
     for number in chain(owner, rest):
         page = pages.page(number)
-        found = list(pages.rows(page))
+        records = list(pages.rows(page))
         names = [*([owner[number]] if number in owner else []), *tables()]
-        name = next((name for name in names if any(_row(tables()[name], values) for values in found)), None)
+        name = next((name for name in names if any(_row(tables()[name], values) for values in records)), None)
         if name is not None:
-            sound = [row for values in found if (row := _row(tables()[name], values))]
+            sound = [row for values in records if (row := _row(tables()[name], values))]
             before = db.total_changes
             put(db, name, sound, anew=False)
             saved[name] += db.total_changes - before

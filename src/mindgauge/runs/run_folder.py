@@ -266,11 +266,11 @@ def _unjudgeable(store: Store, joined: Mapping[str, Any]) -> list[str]:
     words = {"judges": "judges", "judge_runs": "verdicts", "methods": "methods of judging", "criteria": "criteria"}
     more = [word for key, word in words.items() if key in joined]
     benchmarks_here = [name for (name,) in store.select("SELECT DISTINCT benchmark FROM replies")]
-    gone = sum(len(store.gone(name)) for name in benchmarks_here) if more else 0
-    if not gone:
+    textless = sum(len(store.gone(name)) for name in benchmarks_here) if more else 0
+    if not textless:
         return []
     return [
-        f"further {named(more)} cannot rate the {plural(gone, 'reply', 'replies')} that {'is' if gone == 1 else 'are'} kept without text"
+        f"further {named(more)} cannot rate the {plural(textless, 'reply', 'replies')} that {'is' if textless == 1 else 'are'} kept without text"
     ]
 
 

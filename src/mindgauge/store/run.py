@@ -93,7 +93,7 @@ class Store:
                 undone.callback(os.close, self._lock)
             self._db = connect(self.path, write=write)
             undone.callback(self._db.close)
-            self._said = "" if text else "texts."
+            self._texts = "" if text else "texts."
             """What names the tables in which texts are looked up: of a run without text, those of the second file."""
             if not text:
                 waiting = folder / PENDING / "run.sqlite"
@@ -102,8 +102,8 @@ class Store:
                 connect(waiting, write=True).close()  # laid out, or known to be ours and sound
                 self._db.execute("ATTACH ? AS texts", (str(waiting),))
             undone.pop_all()
-        self._calls: dict[str, list[tuple[Any, ...]]] = {"": [], self._said: []}
-        self._replies: dict[str, list[tuple[Any, ...]]] = {"": [], self._said: []}
+        self._calls: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
+        self._replies: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
         self._overdue: list[tuple[bytes, float, float]] = []
         self._keys: set[bytes] | None = None
         """Of all calls, once a writer asks for one: nobody else adds any."""
@@ -131,10 +131,10 @@ class Store:
             error.args = (KEPT,)
         self.close()
         waiting = self.folder / PENDING
-        if self._said and error is None:
+        if self._texts and error is None:
             with one_line(waiting):
                 private.remove(waiting)
-        elif self._said and isinstance(error, MindgaugeError | KeyboardInterrupt):
+        elif self._texts and isinstance(error, MindgaugeError | KeyboardInterrupt):
             error.args = (f"{error}; texts wait in {waiting}, remove that folder to give them up",)
 
     def close(self) -> None:
@@ -159,13 +159,13 @@ class Store:
     def put_samples(self, benchmark: str, samples: Iterable[Sample]) -> int:
         """Keep samples in their order; return how many were duplicates of one already there."""
         doubled = 0
-        samples = list(samples) if self._said else samples
-        for place, kept in reversed(self._copies(samples, lambda each: map(textless.bare_sample, each))):
+        samples = list(samples) if self._texts else samples
+        for place, copies in reversed(self._copies(samples, lambda records: map(textless.bare_sample, records))):
             before = self._db.total_changes
             query = f"SELECT coalesce(max(position) + 1, 0) FROM {place}samples WHERE benchmark = ?"
             first = self._db.execute(query, (benchmark,)).fetchone()[0]
             numbers = itertools.count()
-            rows = ((benchmark, first + i, s.id, encode(s)) for s, i in zip(kept, numbers, strict=False))
+            rows = ((benchmark, first + i, s.id, encode(s)) for s, i in zip(copies, numbers, strict=False))
             with one_line(self.path):
                 put(self._db, f"{place}samples", rows, anew=False)
                 self._db.commit()
@@ -176,19 +176,21 @@ class Store:
         """Replace what is known of samples that are here, by their ids; their places stay."""
         with one_line(self.path):
             for sample in samples:
-                for place, kept in self._copies(sample, textless.bare_sample):
+                for place, copy in self._copies(sample, textless.bare_sample):
                     key = {"benchmark": benchmark, "id": sample.id}
-                    change(self._db, f"{place}samples", key, {"body": encode(kept)})
+                    change(self._db, f"{place}samples", key, {"body": encode(copy)})
             self._db.commit()
 
     def count_samples(self, benchmark: str) -> int:
         """Return how many samples a benchmark has here."""
-        row = self._db.execute(f"SELECT count(*) FROM {self._said}samples WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._db.execute(
+            f"SELECT count(*) FROM {self._texts}samples WHERE benchmark = ?", (benchmark,)
+        ).fetchone()
         return int(row[0])
 
     def sample_ids(self, benchmark: str) -> list[str]:
         """Return the ids of a benchmark's samples, in order."""
-        query = f"SELECT id FROM {self._said}samples WHERE benchmark = ? ORDER BY position"
+        query = f"SELECT id FROM {self._texts}samples WHERE benchmark = ? ORDER BY position"
         return [row[0] for row in self._db.execute(query, (benchmark,))]
 
     def sample(self, benchmark: str, ident: str) -> Sample:
@@ -197,7 +199,7 @@ class Store:
         Raises:
             KeyError: there is none with this id.
         """
-        query = f"SELECT body FROM {self._said}samples WHERE benchmark = ? AND id = ?"
+        query = f"SELECT body FROM {self._texts}samples WHERE benchmark = ? AND id = ?"
         row = self._db.execute(query, (benchmark, ident)).fetchone()
         if row is None:
             raise KeyError(ident)
@@ -206,7 +208,7 @@ class Store:
 
     def samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples in order, a page at a time."""
-        return self._samples(self._said, benchmark)
+        return self._samples(self._texts, benchmark)
 
     def stored_samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples as the run keeps them, be it without text."""
@@ -224,14 +226,14 @@ class Store:
     def replies(self, benchmark: str) -> Iterator[Reply]:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
         # The plus keeps SQLite from an index by benchmark, with which every page would sort all that is left.
-        query = f"SELECT rowid, * FROM {self._said}replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+        query = f"SELECT rowid, * FROM {self._texts}replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._readable():
             yield from (_reply(row[2:]) for row in _pages(self._db, query, (benchmark,), 0))
 
     def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
         """Return each sample's replies: the id of each, and where it stands, for `reply_at`; only those within a scope."""
         places: dict[str, list[tuple[str, int]]] = {}
-        query = f"SELECT sample, model, run, id, rowid FROM {self._said}replies WHERE benchmark = ? ORDER BY rowid"
+        query = f"SELECT sample, model, run, id, rowid FROM {self._texts}replies WHERE benchmark = ? ORDER BY rowid"
         for sample, model, run, ident, place in self._db.execute(query, (benchmark,)):
             if scope is None or scope.holds(ident, sample, model, run):
                 places.setdefault(sample, []).append((ident, place))
@@ -239,7 +241,7 @@ class Store:
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
-        row = self._db.execute(f"SELECT * FROM {self._said}replies WHERE rowid = ?", (place,)).fetchone()
+        row = self._db.execute(f"SELECT * FROM {self._texts}replies WHERE rowid = ?", (place,)).fetchone()
         with self._readable():
             return _reply(row[1:])
 
@@ -251,7 +253,9 @@ class Store:
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
-        row = self._db.execute(f"SELECT count(*) FROM {self._said}replies WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._db.execute(
+            f"SELECT count(*) FROM {self._texts}replies WHERE benchmark = ?", (benchmark,)
+        ).fetchone()
         return int(row[0])
 
     def count_held(self, benchmark: str) -> int:
@@ -273,8 +277,8 @@ class Store:
     def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
         """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
         query = (
-            f"SELECT r.sample, r.run, r.rowid FROM {self._said}replies r JOIN {self._said}samples s ON s.id = r.sample AND s.benchmark = ? "
-            f"WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM {self._said}samples WHERE benchmark != ?) "
+            f"SELECT r.sample, r.run, r.rowid FROM {self._texts}replies r JOIN {self._texts}samples s ON s.id = r.sample AND s.benchmark = ? "
+            f"WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM {self._texts}samples WHERE benchmark != ?) "
             "AND r.model = ? AND r.status != 'failed'"
         )
         rows = self._db.execute(query, (benchmark, benchmark, model))
@@ -288,13 +292,13 @@ class Store:
                 f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {condition})",
                 (benchmark, benchmark, model),
             )
-            for place in {"", self._said}:
+            for place in {"", self._texts}:
                 self._db.execute(f"DELETE FROM {place}replies WHERE {condition}", (benchmark, model))
             self._db.commit()
 
     def gone(self, benchmark: str) -> set[str]:
         """Return the replies whose texts are gone: none of a run that keeps them."""
-        query = f"SELECT id FROM replies WHERE benchmark = ? EXCEPT SELECT id FROM {self._said}replies"
+        query = f"SELECT id FROM replies WHERE benchmark = ? EXCEPT SELECT id FROM {self._texts}replies"
         return {ident for (ident,) in self._db.execute(query, (benchmark,))}
 
     def ask_again(self, benchmark: str, wanted: Iterable[tuple[str, str, int]]) -> None:
@@ -304,10 +308,10 @@ class Store:
             benchmark: whose replies.
             wanted: rater, criterion and number of times of every rating that each of them is to have.
         """
-        gone, lacking = self.gone(benchmark), set[str]()
-        for rater, criterion, times in wanted if gone else ():
+        missing, lacking = self.gone(benchmark), set[str]()
+        for rater, criterion, times in wanted if missing else ():
             rated = self.rated(benchmark, rater, criterion, at_hand=False)
-            lacking |= {ident for ident in gone if any((ident, run) not in rated for run in range(times))}
+            lacking |= {ident for ident in missing if any((ident, run) not in rated for run in range(times))}
         self.forget_replies(benchmark, sorted(lacking))
 
     def forget_replies(self, benchmark: str, idents: Sequence[str]) -> None:
@@ -351,8 +355,8 @@ class Store:
             "SELECT subject, run FROM ratings WHERE benchmark = ? AND rater = ? AND criterion = ? "
             "AND status != 'failed'"
         )
-        if self._said and at_hand:
-            query += f" AND subject IN (SELECT id FROM {self._said}replies UNION SELECT id FROM {self._said}samples)"
+        if self._texts and at_hand:
+            query += f" AND subject IN (SELECT id FROM {self._texts}replies UNION SELECT id FROM {self._texts}samples)"
         return set(self._db.execute(query, (benchmark, rater, criterion)))
 
     def count_ratings(self, benchmark: str) -> list[tuple[str, str, str, int]]:
@@ -369,20 +373,20 @@ class Store:
         """Return a call that was finished before, unless it failed."""
         if self._lock is not None:  # each call is looked up before it is made, most of them in vain
             if self._keys is None:
-                self._keys = {stored for (stored,) in self._db.execute(f"SELECT key FROM {self._said}calls")}
-                self._keys.update(row[0] for row in self._calls[self._said])
+                self._keys = {stored for (stored,) in self._db.execute(f"SELECT key FROM {self._texts}calls")}
+                self._keys.update(row[0] for row in self._calls[self._texts])
             if key not in self._keys:
                 return None
         query = (
             "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
-            f"model_resolved, fingerprint, cost, error, at, unsupported FROM {self._said}calls WHERE key = ? AND status != 'failed'"
+            f"model_resolved, fingerprint, cost, error, at, unsupported FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
         )
         row = self._db.execute(query, (key,)).fetchone()
         return None if row is None or row[1] is None else exchange(row)
 
     def called(self, key: bytes) -> bool:
         """Say whether a call was finished before, and did not fail."""
-        query = f"SELECT 1 FROM {self._said}calls WHERE key = ? AND status != 'failed'"
+        query = f"SELECT 1 FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
         return self._db.execute(query, (key,)).fetchone() is not None
 
     def spent(self) -> float:
@@ -419,9 +423,9 @@ class Store:
             self._overdue.append((key, exchange.at, exchange.at_most))
         usage = exchange.usage
         for place, call in self._copies(exchange, textless.bare_call):
-            kept = call.text if text and place == self._said else None
+            words = call.text if text and place == self._texts else None
             self._calls[place].append((
-                key, prompt, benchmark, model, run, call.status.value, kept, call.finish_reason, usage.prompt_tokens,
+                key, prompt, benchmark, model, run, call.status.value, words, call.finish_reason, usage.prompt_tokens,
                 usage.completion_tokens, usage.cached_tokens, call.seconds, call.attempts, call.model_resolved, call.fingerprint,
                 call.cost, call.error, call.at, ",".join(call.unsupported),
             ))  # fmt: skip
@@ -429,21 +433,21 @@ class Store:
     def add_reply(self, benchmark: str, reply: Reply) -> None:
         """Keep a reply."""
         usage = reply.usage
-        for place, kept in self._copies(reply, textless.bare_reply):
+        for place, copy in self._copies(reply, textless.bare_reply):
             self._replies[place].append((
-                benchmark, kept.id, kept.sample, kept.model, kept.run, kept.status.value, kept.text, kept.finish_reason,
-                usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, kept.seconds, kept.provenance,
+                benchmark, copy.id, copy.sample, copy.model, copy.run, copy.status.value, copy.text, copy.finish_reason,
+                usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, copy.seconds, copy.provenance,
             ))  # fmt: skip
 
     def _copies(self, record: Record, bare: Callable[[Any], Record]) -> list[tuple[str, Record]]:
         """Return where a record is kept, and what of it: in a run without text all of it only among the texts that wait."""
-        return [("", bare(record)), (self._said, record)] if self._said else [("", record)]
+        return [("", bare(record)), (self._texts, record)] if self._texts else [("", record)]
 
     def add_rating(self, benchmark: str, rating: Rating) -> None:
         """Keep a rating; one of the same rater, criterion, subject and run is replaced."""
         if self._ratings is None:
             self._ratings = RatingInterner(self._db)
-        self._ratings.add(benchmark, textless.bare_rating(rating) if self._said else rating)
+        self._ratings.add(benchmark, textless.bare_rating(rating) if self._texts else rating)
 
     def flush(self) -> None:
         """Commit what was added, all or nothing.
@@ -461,7 +465,7 @@ class Store:
             if self._ratings:
                 self._ratings.write()
             self._db.commit()
-        self._overdue, self._calls, self._replies = [], {"": [], self._said: []}, {"": [], self._said: []}
+        self._overdue, self._calls, self._replies = [], {"": [], self._texts: []}, {"": [], self._texts: []}
         if self._ratings:
             self._ratings.written()
 

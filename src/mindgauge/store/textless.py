@@ -104,5 +104,5 @@ _KEPT: dict[str, Callable[[Any], Any]] = {
 
 
 def _provenance(provenance: dict[str, Any], status: Status) -> dict[str, Any]:
-    kept = _KEPT | ({"problem": str} if status is Status.UNPARSABLE else {})
-    return {name: kept[name](value) for name, value in provenance.items() if name in kept}
+    rules = _KEPT | ({"problem": str} if status is Status.UNPARSABLE else {})
+    return {name: rules[name](value) for name, value in provenance.items() if name in rules}

@@ -111,7 +111,7 @@ def reasons(run: object) -> Frame:
     table: dict[str, dict[str, str]] = {}
     store, benchmarks, _ = open_run(Path(run))
     with store:
-        for benchmark in (each for each in benchmarks if not each.closed):
+        for benchmark in (task for task in benchmarks if not task.closed):
             samples = {sample.id: sample for sample in store.samples(benchmark.name)}
             replies = {reply.id: reply for reply in store.replies(benchmark.name)}
             for rating in store.ratings(benchmark.name):
