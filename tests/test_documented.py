@@ -71,8 +71,7 @@ them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
 READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
-    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
-    ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
+    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("load",), ("reproduce",), ("annotate", "new"),
     ("clients", "list"), ("data", "list"),
 }  # fmt: skip
 

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.compare import compare as judges_compare
     from mindgauge.commands.judges.escalation import escalation as judges_escalation
     from mindgauge.commands.judges.panel import panel as judges_panel
-    from mindgauge.commands.judges.rationales import rationales as judges_rationales
-    from mindgauge.commands.judges.rationales import rationales_export as judges_rationales_export
-    from mindgauge.commands.judges.rationales import rationales_import as judges_rationales_import
     from mindgauge.commands.judges.stress import stress as judges_stress
     from mindgauge.commands.list import list  # noqa: A004 - the command's name
     from mindgauge.commands.load import load
@@ -97,9 +94,6 @@ __all__ = [
     "judges_compare",
     "judges_escalation",
     "judges_panel",
-    "judges_rationales",
-    "judges_rationales_export",
-    "judges_rationales_import",
     "judges_stress",
     "list",
     "load",
@@ -143,9 +137,6 @@ _WHERE = {
     "judges_compare": "mindgauge.commands.judges.compare:compare",
     "judges_escalation": "mindgauge.commands.judges.escalation:escalation",
     "judges_panel": "mindgauge.commands.judges.panel:panel",
-    "judges_rationales": "mindgauge.commands.judges.rationales:rationales",
-    "judges_rationales_export": "mindgauge.commands.judges.rationales:rationales_export",
-    "judges_rationales_import": "mindgauge.commands.judges.rationales:rationales_import",
     "judges_stress": "mindgauge.commands.judges.stress:stress",
     "logs": "mindgauge.commands.logs.logs",
     "watch": "mindgauge.commands.watch.watch",

@@ -96,12 +96,6 @@ def _audit(path: Path) -> object:
     return audit(path)
 
 
-def _form(path: Path) -> object:
-    from mindgauge.commands.judges import rationales
-
-    return rationales.lines(path)
-
-
 def _own_table(path: Path) -> object:
     from mindgauge.benchmarks.psycrisis.released import load_mapped
 
@@ -206,14 +200,14 @@ TABLES: dict[str, Callable[[Path], object]] = {
 }  # fmt: skip
 INPUTS = "processed/sampled_dataset_1.json"
 READERS: dict[str, dict[str, Callable[[Path], object]]] = {
-    "csv": {**TABLES, "form": _form, "load mentalbench": _released("mentalbench", "Human_Judge.csv"), "load trustmh": _released("trustmh/ethics", "EthicMH.csv")},
+    "csv": {**TABLES, "load mentalbench": _released("mentalbench", "Human_Judge.csv"), "load trustmh": _released("trustmh/ethics", "EthicMH.csv")},
     "jsonl": TABLES,
     "parquet": TABLES,
     "json": {
         **TABLES, "classifier's digests": _within("seen.json", _seen),
         "load help_or_harm": _released("help_or_harm/crisis_type", INPUTS), "load dialogue_safety": _released("dialogue_safety", "test.json"),
     },
-    "xlsx": {**TABLES, "form": _form, "load mentalbench": _released("mentalbench", "Human_Judge.xlsx")},
+    "xlsx": {**TABLES, "load mentalbench": _released("mentalbench", "Human_Judge.xlsx")},
     "zip": {
         **TABLES, "load help_or_harm": _released("help_or_harm/crisis_type", "data.zip"),
         "load dialogue_safety": _released("dialogue_safety", "data.zip"), "load psycrisis from a folder": _released("psycrisis", "data.zip"),

@@ -68,7 +68,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mindgauge.annotate_new(folder / "work", items=run, annotators=["ana", "ben"], training=0)
     for to in ("csv", "label-studio", "potato"):
         mindgauge.annotate_export(folder / "work", to=to, out=folder / f"labels-{to}", everything=True)
-    mindgauge.judges_rationales_export(run, out=folder / "rationales")
     ratings = pl.DataFrame(
         {"subject": ["a", "b"], f"warm{odd}": [f"low{odd}", "high"], f"h{odd}": ["high", f"low{odd}"]}
     )

@@ -17,7 +17,7 @@ from mindgauge.commands.salvage import salvage
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
-from mindgauge.store.pages import DamagedError, Pages, checksum
+from mindgauge.store.opening import checksum
 from tests.databases import without_log
 
 if TYPE_CHECKING:
@@ -121,26 +121,26 @@ def _long_records(run: Path) -> tuple[bytearray, int]:
 
 
 def test_pages_that_share_what_they_hold_are_no_bomb(run: Path, tmp_path: Path) -> None:
+    whole = (run / "run.sqlite").stat().st_size
     content, at = _long_records(run)
-    first = content[at + 8 : at + 10]
-    content[at + 3 : at + 5] = (1500).to_bytes(2, "big")
-    content[at + 8 : at + 8 + 3000] = first * 1500  # 1,500 records that are one
-    page = Pages(bytes(content)).page(at // PAGE + 1)
-    assert len(page.rows) < PAGE // 500, "each record has 500 bytes here at least"
+    content[at + 3 : at + 5] = (600).to_bytes(2, "big")
+    content[at + 8 : at + 8 + 1200] = content[at + 8 : at + 10] * 600  # 600 records that are one
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / "run.sqlite").write_bytes(content)
+    before = time.monotonic()
+    found = salvage(tmp_path / "run", out=tmp_path / "new")
+    assert time.monotonic() - before < 10
+    assert sum(table.lost for table in found.tables) > 400, "what was not read is said"
+    assert (tmp_path / "new" / "run.sqlite").stat().st_size < whole + 200_000
 
     content, at = _long_records(run)
-    ours = Pages(bytes(content)).page(at // PAGE + 1)
-    places = struct.unpack_from(f">{len(ours.rows)}H", content, at + 8)
+    places = struct.unpack_from(f">{int.from_bytes(content[at + 3 : at + 5], 'big')}H", content, at + 8)
     # Both records of a page go on upon the same pages.
     spots = [at + place + _local(content, at + place) for place in places]
     content[spots[1] : spots[1] + 4] = content[spots[0] : spots[0] + 4]
-    shared = Pages(bytes(content)).page(at // PAGE + 1)
-    assert len(shared.rows) == len(ours.rows) - 1
-    assert shared.lost == 1
-    shutil.copytree(run, tmp_path / "run")
     (tmp_path / "run" / "run.sqlite").write_bytes(content)
-    salvage(tmp_path / "run", out=tmp_path / "new")
-    assert (tmp_path / "new" / "run.sqlite").stat().st_size < 2 * len(content) + 200_000
+    salvage(tmp_path / "run", out=tmp_path / "shared")
+    assert (tmp_path / "shared" / "run.sqlite").stat().st_size < whole + 200_000
 
 
 def _local(content: bytes | bytearray, at: int) -> int:
@@ -167,24 +167,20 @@ def test_a_log_that_names_a_page_far_away_holds_nobody_up(run: Path, tmp_path: P
     log = head + struct.pack(">II", *summed) + frame + head[16:24] + struct.pack(">II", *checksum(frame + page, ">", summed)) + page  # fmt: skip
     shutil.copytree(run, tmp_path / "run")
     (tmp_path / "run" / "run.sqlite-wal").write_bytes(log)
-    pages = Pages((run / "run.sqlite").read_bytes(), log)
-    numbers = pages.numbers()
-    size = (run / "run.sqlite").stat().st_size // PAGE
-    assert [next(numbers) for _ in range(size)] == [*range(2, size + 1), 2**31]
     before = time.monotonic()
     salvage(tmp_path / "run", out=tmp_path / "new")
     assert time.monotonic() - before < 10
     assert _replies(tmp_path / "new") == ROWS
 
 
-@pytest.mark.parametrize("size", [2, 3, 511, 513, 33000])
-def test_a_page_is_no_smaller_than_sqlite_makes_it(run: Path, size: int) -> None:
+@pytest.mark.parametrize("size", [2, 511, 8192])
+def test_a_header_that_states_another_size_of_pages_hides_no_rows(run: Path, tmp_path: Path, size: int) -> None:
+    shutil.copytree(run, tmp_path / "run")
     content = bytearray((run / "run.sqlite").read_bytes())
     content[16:18] = size.to_bytes(2, "big")
-    pages = Pages(bytes(content))
-    assert pages.size == PAGE
-    with pytest.raises(DamagedError):
-        pages.page(10**6)
+    (tmp_path / "run" / "run.sqlite").write_bytes(content)
+    salvage(tmp_path / "run", out=tmp_path / "new")
+    assert _replies(tmp_path / "new") == ROWS
 
 
 def _journal(names: Path) -> bytes:

@@ -16,7 +16,6 @@ from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric
 from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
-from mindgauge.store.textless import TextlessStore
 from tests.thinned import later
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _commands(folder: Path) -> Iterator[None]:
         lambda: Store(folder, write=True).close(),
         lambda: manifest.write(folder, manifest.read(folder)),
         lambda: mindgauge.report([folder]),
-        lambda: TextlessStore(folder).__exit__(None, None, None),
+        lambda: Store(folder, write=True, text=False).__exit__(None, None, None),
         lambda: writer(folder),
         lambda: salvage(folder, out=folder.parent / "salvaged"),
     ):

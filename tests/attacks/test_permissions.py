@@ -15,7 +15,6 @@ from mindgauge.commands.annotate.new import annotate_new
 from mindgauge.commands.salvage import salvage
 from mindgauge.records.files import private
 from mindgauge.store import Store
-from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +62,7 @@ def _rate(run: Path, out: Path) -> None:
 
 
 def _textless(_: Path, out: Path) -> None:
-    with TextlessStore(out) as store:
+    with Store(out, write=True, text=False) as store:
         assert _open(store.folder) == []
 
 

@@ -19,8 +19,8 @@ from mindgauge.reports.export import folder as folders
 from mindgauge.reports.export import tabular
 from mindgauge.reports.export.address import UNFINISHED
 from mindgauge.reports.export.folder import MANIFEST, ExportFolder
+from mindgauge.store import Store
 from mindgauge.store.failures import PENDING
-from mindgauge.store.textless import TextlessStore
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.conftest import write
 
@@ -172,11 +172,11 @@ def test_an_export_to_an_address_that_was_stopped_is_done_again_around_what_othe
 
 
 def test_texts_that_waited_go_and_what_lies_beside_them_stays(tmp_path: Path) -> None:
-    with TextlessStore(tmp_path):
+    with Store(tmp_path, write=True, text=False):
         (tmp_path / PENDING / "notes.txt").write_text(NOTE)
     assert [path.name for path in (tmp_path / PENDING).iterdir()] == ["notes.txt"]
     (tmp_path / PENDING / "notes.txt").unlink()
-    with TextlessStore(tmp_path):
+    with Store(tmp_path, write=True, text=False):
         assert (tmp_path / PENDING).is_dir()
     assert not (tmp_path / PENDING).exists()
 

@@ -93,7 +93,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     """Yield commands of every verb that can be tried here, each also as JSON where it speaks it."""
     for run in ("open", "closed", "rated"):
         path = str(folder / run)
-        for words in (["score", path], ["status", path], ["judges", "rationales", "show", path]):
+        for words in (["score", path], ["status", path]):
             yield words
             yield [*words, "--json"]
     path = str(folder / "rated")

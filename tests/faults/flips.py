@@ -14,8 +14,6 @@ from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Stat
 from mindgauge.records.files import private
 from mindgauge.store import Store, manifest
 from mindgauge.store.batches import Batches
-from mindgauge.store.pages import Pages
-from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
     import random
@@ -56,7 +54,7 @@ def made(folder: Path, *, text: bool = True, killed: bool = False, deletes: bool
     task = benchmarks.find_one(OPEN)
     work = folder.with_name("at work") if killed else folder
     samples = task.samples(None)[:CONVERSATIONS]
-    with Store(work, write=True) if text else TextlessStore(work) as store:
+    with Store(work, write=True, text=text) as store:
         plan = {"benchmarks": [OPEN], "models": [*MODELS], "judges": [*JUDGES], "runs": 1, "judge_runs": 1, "text": text, "temperature": 0.7}  # fmt: skip
         manifest.begin(work, plan, "mindgauge run help_or_harm/response")
         store.put_samples(OPEN, samples)
@@ -132,8 +130,7 @@ def places(run: Path) -> dict[str, list[tuple[str, int]]]:
 
 
 def _of_database(content: bytes) -> Iterator[tuple[str, int]]:
-    pages = Pages(content)
-    idle = pages.idle()
+    idle = set(_idle(content))
     leads = {1} | {part for part in range(2, len(content) // PAGE + 1) if part not in idle and _of_tree(content, part)}
     yield from (("the file's header", at) for at in range(HEADER))
     for number in range(1, len(content) // PAGE + 1):
@@ -151,6 +148,14 @@ def _of_database(content: bytes) -> Iterator[tuple[str, int]]:
             yield from (("where rows begin", at) for at in range(header, header + 2 * cells))
             yield from (("nothing", at) for at in range(header + 2 * cells, first + begin))
             yield from ((kind, at) for at in range(first + begin, first + PAGE))
+
+
+def _idle(content: bytes) -> Iterator[int]:
+    trunk = int.from_bytes(content[32:36], "big")
+    while trunk:
+        following, count, *numbers = struct.unpack_from(f">{PAGE // 4}I", content, (trunk - 1) * PAGE)
+        yield from (trunk, *numbers[:count])
+        trunk = following
 
 
 def _of_tree(content: bytes, number: int) -> bool:

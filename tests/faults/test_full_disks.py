@@ -24,7 +24,6 @@ from mindgauge.store import Store, reading
 from tests.annotation.rounds_of_work import everybody_works
 from tests.cli.test_help import ROOT, verbs
 from tests.commands import test_data_fetch as mirrored
-from tests.commands.judges.forms import fill
 from tests.commands.test_dataset_labels import RUBRIC
 from tests.conftest import obliging
 from tests.faults.conftest import Disk
@@ -52,8 +51,6 @@ WRITERS = {
     "report": ["{run} --out {out} --reader --card"],
     "judges compare": [f"{NAME} --replies {{run}} --judge {{model}} {JUDGED} --judge-runs 1 --method rule --out {{out}}"],
     "judges stress": [f"{{judge}} --benchmark {NAME} --replies {{run}} --limit 2 --each 1 --judge-runs 1 --probes injection --out {{out}}"],
-    "judges rationales export": ["{run} --out {out}"],
-    "judges rationales import": ["{own} {forms}/form_1.csv"],
     "annotate new": ["{out} --items {run} --annotators an,bo --training 0",
                      f"{{out}} --benchmark {NAME} --items {{logs}} --unit turn --write-items {{out}}.csv --annotators an,bo --training 0"],
     "annotate export": ["{project} --all --out {out}"],
@@ -83,12 +80,12 @@ OTHERS = {
     "annotate serve": "a server: tests/faults/test_labels.py",
     **dict.fromkeys(
         ("clients list", "status", "score", "compare", "profile", "reliability", "judges panel", "judges escalation",
-         "judges rationales show", "annotate status", "audit", "reproduce", "data list"),
+         "annotate status", "audit", "reproduce", "data list"),
         "prints",
     ),
 }  # fmt: skip
 GOES_ON = {
-    "run", "rate", "load", "train", "clients check", "judges compare", "judges stress", "judges rationales import",
+    "run", "rate", "load", "train", "clients check", "judges compare", "judges stress",
     "annotate import", "watch", "dataset label", "dataset transform", "data fetch",
 }  # fmt: skip
 """What came is kept, and the same command goes on: nothing is paid twice."""
@@ -187,7 +184,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             "run": "run", "hub": "hub", "logs": "logs", "labelled": "labelled.jsonl", "project": "project",
             "ratings": "ratings.csv", "labels": "labels.csv", "policy": "gate.toml", "bound": "bound.toml",
             "recipe": "recipe.toml", "built": "built", "rubric": "risk.toml", "panel": "panel", "people": "people",
-            "forms": "forms", "replies": "replies.csv", "card": "card",
+            "replies": "replies.csv", "card": "card",
         }.items()
     }  # fmt: skip
     places |= {"own original": places["run"], "ours original": places["project"]}
@@ -217,7 +214,6 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
         for line in (
             f"rate {NAME} --replies {{replies}} {JUDGED} --judge rule/outside_help --out {{run}}",
             "export {run} --to hub --licence CC-BY-4.0 --show-texts --out {hub}",
-            "judges rationales export {run} --out {forms}",
             "annotate new {project} --items {run} --annotators an,bo --training 0",
             "gate init {run} --out {policy}",
             "dataset build {recipe} --out {built}",
@@ -228,7 +224,6 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             assert done.returncode == 0, (line, done.stderr)
         with Annotation.open(Path(places["people"])) as annotation:
             everybody_works(annotation, lambda *_: "calm")
-        fill(Path(places["forms"]) / "form_1.csv", rationality=4, traceability=5, consistency=3)
         with Store(Path(places["run"])) as store:
             [subject, *_] = [reply.id for reply in store.replies(NAME)]
         reading.note(Path(places["run"]), reading.OpenedReply(NAME, subject, "an", "2026-01-01T00:00:00Z", 9.0))

@@ -161,10 +161,6 @@ def test_what_is_made_to_go_on_working_with_says_that_it_is_not_for_passing_on(
     for to in ("csv", "parquet", "review"):
         written = mindgauge.export(run, to=to, out=tmp_path / to)
         assert any("do not pass these files on" in note for note in written.notes), to
-    assert any(
-        "do not pass these files on" in note
-        for note in mindgauge.judges_rationales_export(run, out=tmp_path / "forms").notes
-    )
     mindgauge.annotate_new(tmp_path / "labels", items=run, annotators=["anna", "ben"], limit=4, training=0)
     labels = mindgauge.annotate_export(tmp_path / "labels", everything=True)
     assert any("do not pass these files on" in note for note in labels.notes)

@@ -1,15 +1,15 @@
-"""A judge's reasons in the report: whether they can be checked, and what people said of them on blind forms."""
+"""A judge's reasons in the report: whether they can be checked."""
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import mindgauge
-from mindgauge.commands.judges.rationales import rationales, rationales_export, rationales_import
+from mindgauge.analysis.rationales import reasons
+from mindgauge.store import Store
 from tests.commands.judges.conftest import care, judge, replies_file
 
 if TYPE_CHECKING:
@@ -40,9 +40,10 @@ def trust(run: Path) -> Any:
     return json.loads(mindgauge.report([run]).json.read_text(encoding="utf-8"))["trust"]
 
 
-def test_reasons_stand_in_the_judges_card_as_the_command_has_them(run: Path) -> None:
+def test_reasons_stand_in_the_judges_card(care: Benchmark, run: Path) -> None:
     (told,) = trust(run)["judges"]
-    asks = next(r for r in rationales(run).rationales if r.criterion == "asks")
+    with Store(run) as store:
+        asks = next(r for r in reasons(store, care)[0] if r.criterion == "asks")
     share = f"{100 * (asks.contradicting.value or 0):.0f} %"
     assert asks.contradicting.value
     assert any(f"{share} contradict the judge's own checks (" in fact for fact in told["facts"])
@@ -53,30 +54,3 @@ def test_reasons_stand_in_the_judges_card_as_the_command_has_them(run: Path) -> 
     assert rows["asks"][names.index("against its own checks")] == asks.contradicting.value
     assert rows["asks"][names.index("verdicts")] == 24
     assert rows["warmth"][names.index("against its own checks")] is None, "it has no chain, which is no 0"
-
-
-def test_what_people_said_on_blind_forms_stands_there_too(run: Path, tmp_path: Path) -> None:
-    assert not [fact for fact in trust(run)["judges"][0]["facts"] if "blind" in fact]
-    forms = rationales_export(run, people=2, limit=10)
-    filled = []
-    for number, file in enumerate(sorted((tmp_path / "run" / "rationales").glob("form_*.csv"))):
-        with file.open(encoding="utf-8-sig", newline="") as source:
-            rows = list(csv.DictReader(source))
-        for place, row in enumerate(sorted(rows, key=lambda r: r["id"])):
-            row |= {"rationality": str(1 + place % 5), "traceability": "4", "consistency": str(2 + number)}
-        path = tmp_path / f"person_{number}.csv"
-        with path.open("w", encoding="utf-8", newline="") as out:
-            writer = csv.DictWriter(out, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        filled.append(path)
-    assert forms.verdicts == 10
-    there = rationales_import(run, filled=filled)
-    means = {q.question: next(iter(q.means.values())).value or 0.0 for q in there.questions}
-    told = trust(run)
-    (said,) = (fact for fact in told["judges"][0]["facts"] if fact.startswith("On blind forms, 2 people"))
-    for question, mean in means.items():
-        assert f"{question} (" in said
-        assert f") {mean:.1f} (" in said
-    assert "10 of 10 verdicts" in said
-    assert any("rationality 1.00" in fact for fact in told["general"]), "both said the same of rationality"

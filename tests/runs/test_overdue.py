@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,13 +15,12 @@ import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.records import Exchange, Message, Status
+from mindgauge.records import Exchange, Message, Reply, Sample, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import Price, Request
 from mindgauge.runs import probe
 from mindgauge.runs.verdict_cache import VerdictCache
 from mindgauge.store import Store, manifest
-from mindgauge.store.textless import TextlessStore
 from tests.conftest import obliging
 from tests.in_process import mindgauge as typed
 from tests.stub import Stub, says
@@ -206,15 +206,23 @@ def test_a_probe_without_an_answer_counts_in_the_budget(stub: Stub, tmp_path: Pa
     assert (probe.spent(content), probe.spent(content, at_most=True)) == (0.0, noted["at_most"])
 
 
-def test_a_kill_between_texts_and_run_keeps_what_may_have_been_charged(tmp_path: Path) -> None:
+def test_a_kill_between_run_and_texts_keeps_what_may_have_been_charged_and_asks_again(tmp_path: Path) -> None:
     overdue = Exchange(Status.FAILED, error="no answer within 1 s (--timeout)", at=5.0, at_most=2.0)
-    with TextlessStore(tmp_path) as store:
-        store._texts.add_call(b"k" * 16, b"p" * 16, RESPONSE, "m", 0, overdue)
-        store._texts.flush()
-        store._catch_up()
+    sample = Sample.of((Message("user", "I cannot sleep."),))
+    with closing(Store(tmp_path, write=True, text=False)) as store:
+        store.put_samples(RESPONSE, [sample])
+        store.add_call(b"k" * 16, b"p" * 16, RESPONSE, "m", 0, overdue)
+        store.add_reply(RESPONSE, Reply.of(sample.id, "m", 0, Status.OK, "That sounds hard."))
+        store.flush()
+        store.select("DELETE FROM texts.replies")  # as if the run's part of the commit alone had reached the disk
+        store._db.commit()
+    assert (tmp_path / "pending").exists(), "as after a kill"
+    with Store(tmp_path, write=True, text=False) as store:
         assert store.overdue() == 2.0
-        store._catch_up()
-        assert store.overdue() == 2.0, "once"
+        assert len(store.gone(RESPONSE)) == 1
+        store.ask_again(RESPONSE, [("j", "appropriateness", 1)])
+        assert store.count_replies(RESPONSE) == len(store.gone(RESPONSE)) == 0
+    assert not (tmp_path / "pending").exists()
 
 
 @pytest.mark.usefixtures("fresh_machine")

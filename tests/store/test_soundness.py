@@ -19,7 +19,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.store import Store, manifest, rows, soundness
 from mindgauge.store.batches import Batches
-from mindgauge.store.pages import latest
+from mindgauge.store.opening import latest
 from mindgauge.store.rows import SCHEMA
 from tests.faults import flips
 from tests.thinned import examples

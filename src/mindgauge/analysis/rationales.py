@@ -1,23 +1,20 @@
-"""Whether judges' reasons can be checked, by quotes that stand in the text and values that follow from the chain; and what people say of them.
+"""Whether judges' reasons can be checked: by quotes that are in the text, and values that follow from the chain.
 
-The unit is a readable verdict; bounds are exact and take conversations as n. Of quotes, rationales and chains only what
-was written is looked at; whether it convinces, people say (`exports.rationales`).
+The unit is a readable verdict; bounds are exact and take conversations as n. Of quotes, rationales and chains only what was
+written is looked at; whether it convinces, people say in an annotation project (`annotate new --rubric rationales`).
 """
 
 from __future__ import annotations
 
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.judge_comparison.paired import bound_of_mean
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.people import among
-from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.analysis.score import open_run
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels
 from mindgauge.stats.proportion import clopper_pearson
@@ -38,42 +35,12 @@ _USABLE = """
 SELECT subject, CAST(value AS TEXT), value = ?, quotes, iif(origin IN (SELECT id FROM origins WHERE rater_kind = 'model'), course, NULL), own
 FROM rated WHERE series = ? AND status = 'ok'"""
 _CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
-_PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
-
-
-class _Noted(msgspec.Struct):
-    """What the provenance of a verdict says of its reasons."""
-
-    implied: Any = None
-    checks: dict[str, str] = {}
-    answered_in: str = ""
-    uncertain: bool = False
-
-
-class _Passage(msgspec.Struct):
-    """Whether a quoted passage stands in the text, and where; what it says is not read."""
-
-    found: bool = False
-    source: str = ""
-
-
-_passages = msgspec.json.Decoder(tuple[_Passage, ...]).decode
-_noted = msgspec.json.Decoder(_Noted).decode
-
-
-class _RationaleFacts(NamedTuple):
-    """What a verdict says of itself: it follows a chain, against whose end it is; a check was answered yes."""
-
-    chained: bool = False
-    against: bool = False
-    claimed: bool = False
-    uncertain: bool = False
-    elsewhere: bool = False
-
-
-_CLUSTERS = {"subject": pl.String, "cluster": pl.String}
-_QUOTED = pl.Schema({"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean})
-_STATEMENTS = {"own": pl.String, "value": pl.String, **dict.fromkeys(_RationaleFacts._fields, pl.Boolean)}
+_QUOTES = """
+SELECT pieces.id, count(*), sum(json_extract(passage.value, '$.found') IS 1),
+    max(json_extract(passage.value, '$.source') IS 'reply')
+FROM pieces, json_each(pieces.said) AS passage WHERE pieces.id IN (SELECT value FROM json_each(?)) GROUP BY pieces.id"""
+_STATED = ("chained", "against", "claimed", "uncertain", "elsewhere")
+"""What a verdict says of itself: it follows a chain, against whose end it is; a check was answered yes; and so on."""
 
 
 class Rationales(msgspec.Struct, frozen=True):
@@ -100,35 +67,41 @@ class Rationales(msgspec.Struct, frozen=True):
     uncertain: Bound
 
 
-class RaterReasons(NamedTuple):
-    """What raters give as reasons for usable verdicts.
+def reasons(store: Store, benchmark: Benchmark) -> tuple[list[Rationales], dict[str, tuple[int, int]]]:
+    """Look at all reasons, rater by rater, so that of a large run little is in memory at once.
 
-    `by_criterion` is of models that judged replies; `passages` has how many passages each rater quotes, and how many of these
-    stand in the text.
+    Returns:
+        The reasons of models that judged replies, and how many passages each rater quotes, and how many of these are in the text.
     """
-
-    by_criterion: list[Rationales]
-    passages: dict[str, tuple[int, int]]
-
-
-def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
-    """Look at all reasons, rater by rater, so that of a large run little is in memory at once."""
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-    clusters = _clusters(store, benchmark)
+    clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
+    replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
+    clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
     calling = frame.columns(store, _CALLING, (), course=int)
-    looked_at = RaterReasons([], {})
+    checked: list[Rationales] = []
+    passages: dict[str, tuple[int, int]] = {}
     for rater, series in groupby(store.select(_SERIES, (benchmark.name,)).fetchall(), key=itemgetter(0)):
         verdicts = pl.concat(_usable(store, ident, name, criteria.get(name)) for _, ident, name in series)
-        # What one answer quotes stands with all criteria that it gives, and is read but once.
-        quoted = _quoted(store, verdicts["quotes"].drop_nulls().unique())
+        # What one answer quotes goes with all criteria that it gives, and is read but once.
+        idents = verdicts["quotes"].drop_nulls().unique().to_list()
+        kinds = {"quotes": int, "passages": int, "located": int, "in_reply": int}
+        quoted = frame.columns(store, _QUOTES, (msgspec.json.encode(idents).decode(),), **kinds)
         verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-        looked_at.passages[rater] = int(verdicts["passages"].sum()), int(verdicts["located"].sum())
+        passages[rater] = int(verdicts["passages"].sum()), int(verdicts["located"].sum())
         judged = verdicts.filter(pl.col("criterion").is_in(list(criteria))).join(
             calling, on="course", how="semi", maintain_order="left"
         )
-        of_criteria = _told(judged, clusters).partition_by("criterion", maintain_order=True)
-        looked_at.by_criterion.extend(_looked_at(rater, criteria[rows["criterion"][0]], rows) for rows in of_criteria)
-    return looked_at
+        if judged.is_empty():
+            continue
+        stated = [_stated(own, value) for own, value in judged.select("own", "value").iter_rows()]
+        judged = judged.with_columns(
+            pl.col("passages", "located", "in_reply").fill_null(0),
+            *pl.DataFrame(stated, dict.fromkeys(_STATED, pl.Boolean), orient="row").get_columns(),
+            cluster=pl.Series([clusters.get(subject, subject) for subject in judged["subject"]], dtype=pl.String),
+        ).with_columns(absent=(pl.col("absent") == 1) & (pl.col("passages") == 0), in_reply=pl.col("in_reply") == 1)
+        of_criteria = judged.partition_by("criterion", maintain_order=True)
+        checked += (_looked_at(rater, criteria[rows["criterion"][0]], rows) for rows in of_criteria)
+    return checked, passages
 
 
 def _usable(store: Store, series: int, name: str, criterion: Criterion | None) -> pl.DataFrame:
@@ -138,72 +111,13 @@ def _usable(store: Store, series: int, name: str, criterion: Criterion | None) -
     return frame.columns(store, _USABLE, (absent, series), **kinds).with_columns(criterion=pl.lit(name))
 
 
-def _clusters(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
-    replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
-    clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    return pl.DataFrame({"subject": clusters.keys(), "cluster": clusters.values()}, _CLUSTERS)
-
-
-def _quoted(store: Store, idents: pl.Series) -> pl.DataFrame:
-    """Return how many passages some pieces quote, how many of them stand in the text, and whether any is the reply's."""
-    pieces = store.select(_PIECES, (msgspec.json.encode(idents.to_list()).decode(),))
-    rows = [(ident, p.found, p.source == "reply") for ident, said in pieces for p in _passages(said)]
-    quoted = pl.DataFrame(rows, {"quotes": pl.Int64, "located": pl.Boolean, "in_reply": pl.Boolean}, orient="row")
-    return (
-        quoted.group_by("quotes")
-        .agg(pl.len().alias("passages"), pl.col("located").sum(), pl.col("in_reply").any())
-        .cast(_QUOTED)
-    )
-
-
-def _told(verdicts: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:
-    """Put beside verdicts what they say of themselves, and whether they find that something is not there and quote nothing."""
-    own = verdicts.select("own", "value").drop_nulls("own").unique()
-    statements = pl.DataFrame([(*key, *_said(*key)) for key in own.iter_rows()], _STATEMENTS, orient="row")
-    return (
-        verdicts.join(statements, on=["own", "value"], how="left", maintain_order="left")
-        .join(clusters, on="subject", how="left", maintain_order="left")
-        .with_columns(pl.col("passages", "located").fill_null(0), cluster=pl.coalesce("cluster", "subject"))
-        .with_columns(
-            pl.col("in_reply", *_RationaleFacts._fields).fill_null(value=False),
-            absent=(pl.col("absent") == 1) & (pl.col("passages") == 0),
-        )
-    )
-
-
-def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
-    """Add to a judge's cards how far its reasons can be checked, where a run keeps them.
-
-    Args:
-        reliability: cards of ratings that came from these runs, and perhaps from files.
-        runs: run directories.
-    """
-    facts: dict[tuple[str, str], dict[str, Bound]] = {}
-    for folder in runs:
-        store, benchmarks, _ = open_run(folder)
-        with store:
-            for checked in (checked for b in benchmarks for checked in reasons(store, b).by_criterion):
-                figures = {"rationale_traceable": checked.traceable, "rationale_contradicting": checked.contradicting}
-                facts.setdefault(
-                    (checked.judge, checked.criterion), {n: b for n, b in figures.items() if b.value is not None}
-                )
-    cards = [
-        msgspec.structs.replace(card, estimates={**card.estimates, **facts.get((card.judge, card.criterion), {})})
-        for card in reliability.cards
-    ]
-    return msgspec.structs.replace(reliability, cards=cards)
-
-
-def _said(own: str, value: str) -> _RationaleFacts:
-    noted = _noted(f"{{{own[:-1]}}}")
-    return _RationaleFacts(
-        noted.implied is not None,
-        noted.implied is not None and str(noted.implied) != value,
-        any(answer.casefold() in _YES for answer in noted.checks.values()),
-        noted.uncertain,
-        noted.answered_in != "",
-    )
+def _stated(own: str | None, value: str) -> tuple[bool, ...]:
+    """Return what a verdict says of itself, in the order of `_STATED`."""
+    noted: dict[str, Any] = msgspec.json.decode(f"{{{own[:-1]}}}") if own else {}
+    implied, checks = noted.get("implied"), noted.get("checks", {})
+    claimed = any(answer.casefold() in _YES for answer in checks.values())
+    against = implied is not None and str(implied) != value
+    return implied is not None, against, claimed, noted.get("uncertain", False), noted.get("answered_in", "") != ""
 
 
 def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rationales:
@@ -254,46 +168,24 @@ def _share(by_cluster: pl.DataFrame, reason: str) -> Bound:
     return Bound(*clopper_pearson(min(total, len(counted)), len(counted)))
 
 
-# What people say of judges' reasons: how good they are, judge by judge, and how far people agree about them.
-
-
-SCALE = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))
-_SHOWN = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
-
-
-class RatedRationales(msgspec.Struct, frozen=True):
-    """People's ratings of reasons by one question: `means` by judge, and `agreement` among people where several rated."""
-
-    question: str
-    n: int
-    missing: int
-    clusters: int
-    people: list[str]
-    means: dict[str, Bound]
-    agreement: dict[str, Bound]
-
-
-def rated(rows: pl.DataFrame, question: str) -> RatedRationales:
-    """Sum up the ratings by one question.
+def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
+    """Add to a judge's cards how far its reasons can be checked, where a run keeps them.
 
     Args:
-        rows: columns subject (the verdict), judge, cluster, rater, number (null where missing).
-        question: rationality, traceability or consistency.
+        reliability: cards of ratings that came from these runs, and perhaps from files.
+        runs: run directories.
     """
-    valued = rows.filter(pl.col("number").is_not_null())
-    means = {
-        str(judge): bound_of_mean(
-            judge_rows.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean()),
-            (SCALE.values[0], SCALE.values[-1]),
-        )
-        for (judge,), judge_rows in sorted(
-            valued.group_by("judge", maintain_order=True), key=lambda group: str(group[0])
-        )
-    }
-    people = valued["rater"].unique().sort().to_list()
-    agreement: dict[str, Bound] = {"icc_a1": Bound(None, note="no verdict was rated by two people")}
-    shared = among(valued, SCALE, key="rater")
-    if shared is not None:
-        agreement = {name: bound for name, bound in shared.estimates().items() if name in _SHOWN}
-    missing = len(rows) - len(valued)
-    return RatedRationales(question, len(rows), missing, rows["cluster"].n_unique(), people, means, agreement)
+    facts: dict[tuple[str, str], dict[str, Bound]] = {}
+    for folder in runs:
+        store, benchmarks, _ = open_run(folder)
+        with store:
+            for checked in (checked for b in benchmarks for checked in reasons(store, b)[0]):
+                figures = {"rationale_traceable": checked.traceable, "rationale_contradicting": checked.contradicting}
+                facts.setdefault(
+                    (checked.judge, checked.criterion), {n: b for n, b in figures.items() if b.value is not None}
+                )
+    cards = [
+        msgspec.structs.replace(card, estimates={**card.estimates, **facts.get((card.judge, card.criterion), {})})
+        for card in reliability.cards
+    ]
+    return msgspec.structs.replace(reliability, cards=cards)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 FILE = "blind.key"
 """In a run's folder, readable for its owner only."""
-RATIONALES = "rationales-key.csv"
-"""Beside it, as readable: what stands behind the names on forms for rationales."""
 _DIGITS = 16
 _NEW_FORMS = "give out new forms"
 
@@ -54,10 +52,6 @@ class Blind:
     def review(self, subject: str) -> str:
         """Return the name of what is read in a review list."""
         return f"r{self._digest('review', subject)}"
-
-    def verdict(self, verdict: str) -> str:
-        """Return the name of a verdict whose reasons are rated."""
-        return f"v{self._digest('verdict', verdict)}"
 
     def chance(self, *about: object) -> random.Random:
         """Return a generator for a lot or an order; the same for the same."""

@@ -1,4 +1,4 @@
-"""`mindgauge judges`: how far a judge can be trusted, and which one. `compare`, `escalation` and `rationales` have files of their own."""
+"""`mindgauge judges`: how far a judge can be trusted, and which one. `compare` and `escalation` have files of their own."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from mindgauge.cli import answer, judges_compare, judges_escalation, judges_rationales, options, render, terminal
+from mindgauge.cli import answer, judges_compare, judges_escalation, options, render, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.rounding import dollars, plural
 from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
@@ -188,11 +188,8 @@ def _panel_in_full(panel: "JuryCard") -> None:
 # `mindgauge judges`: how far a judge can be trusted, and which one.
 
 
-app = options.group(
-    "How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.", "judges"
-)
+app = options.group("How far judges can be trusted, and which one: methods, stress, panels, escalation.", "judges")
 app.command(cls=options.Command)(judges_compare.compare)
 app.command(cls=options.Command)(stress)
 app.command(cls=options.Command)(panel)
 app.command(cls=options.Command)(judges_escalation.escalation)
-app.add_typer(judges_rationales.app)

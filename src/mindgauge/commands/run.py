@@ -24,7 +24,6 @@ from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
 from mindgauge.runs.steps import CallStep, of_dialogues
 from mindgauge.store import ReplyScope, manifest
-from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -249,7 +248,7 @@ def hold(
         manifest.write(path, {**manifest.read(path), **available.told, **as_published.noted(config.replica, lacking)})
         for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):
             run_folder.keep_samples(store, benchmark, samples, config.command)
-            if isinstance(store, TextlessStore) and not benchmark.closed:
+            if not text and not benchmark.closed:
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
                 store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))
         plan.perform(store, [step for step in steps if not step.later], config)

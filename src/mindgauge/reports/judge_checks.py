@@ -5,14 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import polars as pl
-
 from mindgauge.analysis import rationales
 from mindgauge.analysis.fitness import UNORDERED
-from mindgauge.analysis.rationales import rated
-from mindgauge.annotation.blind import RATIONALES
-from mindgauge.records.english import named, words
-from mindgauge.records.files import tables
+from mindgauge.records.english import words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports.content import Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.sections import EntryTestSection
@@ -26,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.records import Value
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.runs import OpenRun
 
     Found = Sequence[tuple[System, Qualification]]
 
@@ -151,18 +146,11 @@ def levels(found: Named, ident: str) -> ReportTable:
     return ReportTable(f"entry-levels-{ident}", "What was given at each level", columns, rows)
 
 
-# How far a judge's reasons can be checked, and what people said of them on blind forms.
-
-
-_QUESTIONS = {
-    "rationality": "the reasons make sense",
-    "traceability": "what they say is in the text",
-    "consistency": "the value follows from them",
-}
+# How far a judge's reasons can be checked.
 
 
 class Reasons(NamedTuple):
-    """What one run shows of its judges' reasons: by benchmark and judge, what people said by judge, and of them all.
+    """What one run shows of its judges' reasons, by benchmark and judge.
 
     `quoted` has how many passages are quoted, and how many of these stand in the text.
     """
@@ -170,20 +158,17 @@ class Reasons(NamedTuple):
     number: int
     checked: dict[tuple[str, str], list[Rationales]]
     quoted: dict[tuple[str, str], tuple[int, int]]
-    by_people: dict[str, list[str]]
-    general: list[str]
 
     @classmethod
     def of(cls, run: OpenRun, number: int) -> Reasons:
         """Look at the reasons in a run."""
-        reasons = cls(number, {}, {}, {}, [])
+        reasons = cls(number, {}, {})
         for section in (s for s in run.sections if not s.benchmark.closed):
             benchmark = section.benchmark
-            by_rater = rationales.reasons(run.store, benchmark)
-            for rationale in by_rater.by_criterion:
+            checked, passages = rationales.reasons(run.store, benchmark)
+            for rationale in checked:
                 reasons.checked.setdefault((benchmark.name, rationale.judge), []).append(rationale)
-            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in by_rater.passages.items()})
-            _by_people(run, section, reasons)
+            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in passages.items()})
         return reasons
 
     def facts(self, judge: str, benchmark: str) -> list[str]:
@@ -251,58 +236,3 @@ def sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
         "conversations as n. That a quote is found does not mean that it matters."
     )
     return ReportTable(f"reasons-{ident}", f"Whether the reasons of {judge} can be checked", columns, rows, note)
-
-
-def _by_people(run: OpenRun, section: Section, reasons: Reasons) -> None:
-    """Say of each judge what people said of its reasons on blind forms, and how far they agree."""
-    rows = _rated(run, section)
-    if rows.is_empty():
-        return
-    of_judge: dict[str, list[str]] = {}
-    agreed: list[str] = []
-    for question, meaning in _QUESTIONS.items():
-        question_rows = rows.filter(pl.col("criterion") == question)
-        if question_rows.is_empty():
-            continue
-        summary = rated(question_rows, question)
-        counted = question_rows.group_by("judge").agg(
-            n=pl.col("subject").filter(pl.col("number").is_not_null()).n_unique(), asked=pl.col("subject").n_unique()
-        )
-        numbers = {judge: (n, n_asked) for judge, n, n_asked in counted.iter_rows()}
-        for judge, mean in summary.means.items():
-            n, n_asked = numbers[judge]
-            of_judge.setdefault(judge, []).append(
-                f"{question} ({meaning}) {decimal(mean.value, 1)} ({interval(mean.low, mean.high)}; {count(n)} of {plural(n_asked, 'verdict')})"
-            )
-        icc = summary.agreement["icc_a1"]
-        if icc.value is not None:
-            agreed.append(f"{question} {decimal(icc.value)} ({interval(icc.low, icc.high)})")
-    people = rows["rater"].n_unique()
-    start = f"On blind forms, {plural(people, 'person', 'people')} rated its reasons from 1, not at all, to 5, fully: "
-    for judge, sentences in sorted(of_judge.items()):
-        reasons.by_people.setdefault(judge, []).append(f"{start}{named(sentences, limit=9)}.")
-    if agreed:
-        reasons.general.append(f"On blind forms, people's ratings of reasons agree with ICC(A,1): {'; '.join(agreed)}.")
-
-
-def _rated(run: OpenRun, section: Section) -> pl.DataFrame:
-    """Return people's ratings of reasons, with the judge and the conversation that each is about.
-
-    Whose verdict it was stands in the key, which the run keeps; ratings without a key are left out.
-    """
-    name = section.benchmark.name
-    ratings = list(run.store.ratings(f"{name}:rationales"))
-    if not ratings:
-        return pl.DataFrame()
-    key = run.folder / RATIONALES
-    verdicts = {row["verdict"]: row for _, row in tables.rows(key)} if key.exists() else {}
-    cluster = {sample.id: sample.cluster for sample in run.store.samples(name)}
-    replies = run.store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (name,))
-    of_reply = {reply: cluster.get(sample, sample) for reply, sample in replies}
-    rows = [
-        (r.subject, r.criterion, verdicts[r.subject]["judge"], of_reply.get(verdicts[r.subject]["reply"], r.subject), r.rater, r.value)
-        for r in ratings
-        if r.subject in verdicts
-    ]  # fmt: skip
-    columns = {**dict.fromkeys(("subject", "criterion", "judge", "cluster", "rater"), pl.String), "number": pl.Float64}
-    return pl.DataFrame(rows, columns, orient="row")

@@ -140,7 +140,7 @@ def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str])
     together, not_together = juries(runs)
     escalated, not_escalated = reading_orders(runs, named)
     general = [
-        *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for run_reasons in reasons for fact in run_reasons.general),
+        *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated),
         *not_together, *not_escalated, *told(tried := tried_words(runs), {}),
     ]  # fmt: skip
     if judge_trust and not any(cards_of(runs, judge.rater) for judge in judge_trust):
@@ -211,14 +211,13 @@ def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> Ju
     benchmarks = [section.benchmark for run in runs for section in run.sections]
     questions = dict.fromkeys(f"Asked with {standing.card.asked}." for standing in cards if standing.card.asked)
     moved = [line for run in runs for line in card_lines(run.store, [s.benchmark for s in run.sections], judge)]
-    people = [fact for run_reasons in reasons for fact in run_reasons.by_people.get(judge, [])]
     if many({benchmark.name for benchmark in benchmarks}):
         return JudgeTrust(
-            judge, list(dict.fromkeys([*demonstration, *questions, *moved, *people])), [], [], list(parts.values())
+            judge, list(dict.fromkeys([*demonstration, *questions, *moved])), [], [], list(parts.values())
         )
     facts = [fact for part in parts.values() for fact in part.facts]
     return JudgeTrust(
-        judge, list(dict.fromkeys([*demonstration, *questions, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
+        judge, list(dict.fromkeys([*demonstration, *questions, *facts, *moved])), [c for p in parts.values() for c in p.cards],
         [sheet for part in parts.values() for sheet in part.reasons], [],
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from mindgauge.runs import plan
 from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, growth, manifest
 from mindgauge.store.failures import PENDING, one_line
-from mindgauge.store.textless import TextlessStore, without_text
+from mindgauge.store.textless import bare_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -226,11 +226,11 @@ def open_run(
             f"{folder} holds a run that keeps {texts}; {verb} --no-text to continue it, or choose another --out"
         )
     private.folder(folder)  # what people said is nobody else's to read
-    store = Store(folder, write=True) if text else TextlessStore(folder)
+    store = Store(folder, write=True, text=text)
     with contextlib.ExitStack() as undone:
         undone.callback(store.close)
         faults = list(_changed(store, samples, replies, existing.get("plan", {}), record)) if existing else []
-        if isinstance(store, TextlessStore) and existing:
+        if existing and not text:
             faults += _unjudgeable(store, growth.union(existing.get("plan", {}), record).joined)
         manifest.grown(folder, record, faults)
         if existing:
@@ -261,15 +261,16 @@ def admit(store: Store, steps: Iterable[Step], classifiers: Sequence[ClassifierS
     plan.admit(store, steps, config)
 
 
-def _unjudgeable(store: TextlessStore, joined: Mapping[str, Any]) -> list[str]:
+def _unjudgeable(store: Store, joined: Mapping[str, Any]) -> list[str]:
     """Say what cannot join a run without text: whoever would rate replies whose texts are gone."""
     words = {"judges": "judges", "judge_runs": "verdicts", "methods": "methods of judging", "criteria": "criteria"}
     more = [word for key, word in words.items() if key in joined]
-    gone = store.without_text if more else 0
-    if not gone:
+    benchmarks_here = [name for (name,) in store.select("SELECT DISTINCT benchmark FROM replies")]
+    textless = sum(len(store.gone(name)) for name in benchmarks_here) if more else 0
+    if not textless:
         return []
     return [
-        f"further {named(more)} cannot rate the {plural(gone, 'reply', 'replies')} that {'is' if gone == 1 else 'are'} kept without text"
+        f"further {named(more)} cannot rate the {plural(textless, 'reply', 'replies')} that {'is' if textless == 1 else 'are'} kept without text"
     ]
 
 
@@ -284,7 +285,7 @@ def _changed(
     for name, asked_about in samples.items():
         by_id = {sample.id: sample for sample in asked_about}
         known = [(by_id[stored.id], stored) for stored in store.stored_samples(name) if stored.id in by_id]
-        changed = sum(s.messages not in (asked.messages, without_text(asked).messages) for asked, s in known)
+        changed = sum(s.messages not in (asked.messages, bare_sample(asked).messages) for asked, s in known)
         if changed:
             yield f"{plural(changed, 'message')} of {name} {'has' if changed == 1 else 'have'} other words than this run's under the same ids"
         if (

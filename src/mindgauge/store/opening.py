@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any, Self
+import struct
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from mindgauge.records.english import named, nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.store import locks
 from mindgauge.store.failures import DAMAGING, as_damage, damaged, one_line, salvaged, sound
-from mindgauge.store.pages import latest
 from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, SchemaObject, usual_parts
 from mindgauge.store.soundness import check, known
 
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Words: TypeAlias = NDArray[np.uint32]
+
+PAGE = 4096
+"""Bytes of a page of every run."""
+FRAME, _LOG_HEADER = PAGE + 24, 32
+"""Bytes of a log's frame, which is a page with what says whose it is, and before a log's first frame."""
+_AT_ONCE = 1000
+"""Frames of a log that are summed up at once: some megabytes."""
 _CACHE = 64_000
 """Pages at hand, in KiB."""
 _DEFENSIVE = 1010
@@ -144,19 +156,26 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 def _empty() -> bytes:
     """Return a database of this version without rows."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(f"{SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};")
+        db.executescript(f"PRAGMA page_size = {PAGE}; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};")
         return db.serialize()
 
 
-def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that another version or another program laid out, or that has no tables yet."""
+def read_schema(db: sqlite3.Connection) -> tuple[int, list[SchemaObject]]:
+    """Return a database's version and how it is laid out; no SQL that stands in it is run."""
     if hasattr(db, "setconfig"):  # from Python 3.12 on
         db.setconfig(_DEFENSIVE, True)
     db.execute("PRAGMA trusted_schema = OFF")
     db.set_authorizer(_may)
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    parts = {SchemaObject(*row)._replace(root=0) for row in db.execute(PARTS)}
+    parts = [SchemaObject(*row) for row in db.execute(PARTS)]
     db.set_authorizer(None)
+    return version, parts
+
+
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that another version or another program laid out, or that has no tables yet."""
+    version, laid_out = read_schema(db)
+    parts = {part._replace(root=0) for part in laid_out}
     if not version and not parts:
         raise EmptyRunError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
     expected = {part._replace(root=0) for part in usual_parts()}
@@ -205,3 +224,82 @@ def _check_log(path: Path, *, write: bool) -> None:
         return
     if latest(log.read_bytes())[1] and (write or locks.writer(path.parent) is None):
         raise damaged(path, "its log has a commit that cannot be read")
+
+
+# A log as SQLite writes it beside a database (https://sqlite.org/fileformat2.html, section 4).
+
+
+def latest(log: bytes) -> tuple[dict[int, int], bool]:
+    """Return where in a write-ahead log each page stands last, as of its last commit (section 4.1).
+
+    A frame's checksum goes on from that of the frame before, so each can be told sound even behind one that is not.
+    SQLite itself stops there, and takes what follows for never written. Whether a commit is among that is returned, too:
+    either one that is sound, or the frame that cannot be read is one, and with it the log ends. A kill leaves no such
+    frame there: it is written in two steps, of which the first leaves the file shorter.
+    """
+    places: dict[int, int] = {}
+    waiting: dict[int, int] = {}
+    if len(log) < _LOG_HEADER:
+        return places, False
+    order = "<" if log[3:4] == b"\x82" else ">"
+    broken, hidden = checksum(log[:24], order, (0, 0)) != struct.unpack_from(">II", log, 24), False
+    salts = log[_LOG_HEADER + 8 : _LOG_HEADER + 16] if broken else log[16:24]
+    for place, follows in zip(range(_LOG_HEADER, len(log), FRAME), _follow(log, order), strict=False):
+        number, committed = struct.unpack_from(">II", log, place)
+        of_this = log[place + 8 : place + 16] == salts
+        if of_this and follows:
+            waiting[number] = place + FRAME - PAGE
+            if committed:
+                places.update(waiting)
+                waiting, hidden = {}, broken
+        else:  # damaged, or from before the log began anew
+            last = place + FRAME == len(log)
+            hidden |= not broken and bool(committed) and (last if of_this else follows)
+            broken = True
+    return places, hidden
+
+
+def _follow(log: bytes, order: str) -> Iterator[bool]:
+    """Say of each whole frame of a log whether its checksum goes on from the one that stands before it."""
+    import numpy as np
+
+    count = (len(log) - _LOG_HEADER) // FRAME
+    weights, onward = _weights(2 + PAGE // 4)
+    before = np.array([struct.unpack_from(">II", log, 24)], np.uint32)
+    for first in range(0, count, _AT_ONCE):
+        frames = min(_AT_ONCE, count - first)
+        begin = _LOG_HEADER + first * FRAME
+        content = log[begin : begin + frames * FRAME]
+        stated = np.frombuffer(content, ">u4").reshape(frames, -1)[:, 4:6].astype(np.uint32)
+        words = np.frombuffer(content, f"{order}u4").reshape(frames, -1).astype(np.uint32)
+        before = np.concatenate([before, stated])
+        sums = words[:, :2] @ weights[:2] + words[:, 6:] @ weights[2:] + before[:-1] @ onward
+        yield from (sums == stated).all(axis=1).tolist()
+        before = before[-1:]
+
+
+@functools.cache
+def _weights(count: int) -> tuple[Words, Words]:
+    """Return how `count` words, and the checksum before them, enter a checksum: a sum of their multiples, modulo 2³².
+
+    Shapes (count, 2) and (2, 2). A pair of words takes (s, t) to (s + t + x, s + 2t + x + y), see `checksum`.
+    """
+    import numpy as np
+
+    weights = np.zeros((count, 2), np.uint32)
+    onward = np.eye(2, dtype=np.uint32)
+    step, pair = np.array([[1, 1], [1, 2]], np.uint32), np.array([[1, 1], [0, 1]], np.uint32)
+    for place in range(count - 2, -1, -2):
+        weights[place : place + 2] = pair @ onward
+        onward = step @ onward
+    return weights, onward
+
+
+def checksum(content: bytes, order: str, before: tuple[int, int]) -> tuple[int, int]:
+    """Sum up content as a log does (section 4.2), going on from what was `before`."""
+    first, second = before
+    words = iter(struct.unpack(f"{order}{len(content) // 4}I", content))
+    for word, other in zip(words, words, strict=True):
+        first = (first + word + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second

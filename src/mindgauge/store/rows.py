@@ -206,11 +206,11 @@ def put(db: sqlite3.Connection, table: str, rows: Iterable[Values], *, anew: boo
 
     Args:
         db: a run's database.
-        table: its table.
+        table: its table, also of an attached database.
         rows: their values in the order of the columns, without the checksum.
         anew: whether a row takes the place of one with its key; if not, that one stays.
     """
-    layout = tables()[table]
+    layout = tables()[table.rpartition(".")[2]]
     db.executemany(_insertion(table, len(layout.names) + 1, anew=anew), map(layout.summed, rows))
 
 
@@ -221,7 +221,7 @@ def _insertion(table: str, columns: int, *, anew: bool) -> str:
 
 def change(db: sqlite3.Connection, table: str, key: Mapping[str, object], values: Mapping[str, object]) -> None:
     """Set columns of the row that has a key, if there is one, in the open transaction."""
-    names = tables()[table].names
+    names = tables()[table.rpartition(".")[2]].names
     condition = " AND ".join(f"{name} = ?" for name in key)
     row = db.execute(f"SELECT * FROM {table} WHERE {condition}", tuple(key.values())).fetchone()  # noqa: S608 - names of ours
     if row is not None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
-from mindgauge.records.errors import UsageError
-from mindgauge.store.failures import damaged, grouped, one_line
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
+from mindgauge.store import textless
+from mindgauge.store.failures import PENDING, damaged, grouped, one_line
 from mindgauge.store.locks import lock
 from mindgauge.store.opening import EmptyRunError, absent, connect
 from mindgauge.store.rows import RatingInterner, change, put
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from mindgauge.store.failures import CallFailures
 
+Record = TypeVar("Record")
 UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
 """SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,
 also where a later command asked again."""
@@ -68,8 +72,12 @@ class ReplyScope(NamedTuple):
 class Store:
     """A run's records. Additions are gathered and reach the disk together on `flush`."""
 
-    def __init__(self, folder: Path, *, write: bool = False) -> None:
+    def __init__(self, folder: Path, *, write: bool = False, text: bool = True) -> None:
         """Open the run in `folder`; with `write`, create it where it is missing and be its only writer.
+
+        Without `text` the run keeps nothing that anybody said (`textless`). What is still needed while a command is at work, such as
+        replies that wait for their judges, is in a second file in `pending/`, attached to the run's and removed when the command
+        has come to its end. Texts are read there: of all samples, and of the replies that came since it was last removed.
 
         Raises:
             UsageError: there is no run, another process is writing it, or another version wrote it.
@@ -82,14 +90,22 @@ class Store:
         with contextlib.ExitStack() as undone:
             if self._lock is not None:
                 undone.callback(os.close, self._lock)
-            self._db = self._texts_db = connect(self.path, write=write)
-            """The second is where texts are looked up: elsewhere of a run without text."""
+            self._db = connect(self.path, write=write)
+            undone.callback(self._db.close)
+            self._texts = "" if text else "texts."
+            """What names the tables in which texts are looked up: of a run without text, those of the second file."""
+            if not text:
+                waiting = folder / PENDING / "run.sqlite"
+                private.refuse_link(waiting.parent)
+                private.folder(waiting.parent)
+                connect(waiting, write=True).close()  # laid out, or known to be ours and sound
+                self._db.execute("ATTACH ? AS texts", (str(waiting),))
             undone.pop_all()
-        self._calls: list[tuple[Any, ...]] = []
+        self._calls: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
+        self._replies: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
         self._overdue: list[tuple[bytes, float, float]] = []
         self._keys: set[bytes] | None = None
         """Of all calls, once a writer asks for one: nobody else adds any."""
-        self._replies: list[tuple[Any, ...]] = []
         self._ratings: RatingInterner | None = None
         self._failed = False
 
@@ -109,10 +125,16 @@ class Store:
 
     def __exit__(self, *stopped: object) -> None:
         self._failed = any(stopped)
-        for error in stopped:
-            if isinstance(error, KeyboardInterrupt):
-                error.args = (KEPT,)
+        error = next((error for error in stopped if isinstance(error, BaseException)), None)
+        if isinstance(error, KeyboardInterrupt):
+            error.args = (KEPT,)
         self.close()
+        waiting = self.folder / PENDING
+        if self._texts and error is None:
+            with one_line(waiting):
+                private.remove(waiting)
+        elif self._texts and isinstance(error, MindgaugeError | KeyboardInterrupt):
+            error.args = (f"{error}; texts wait in {waiting}, remove that folder to give them up",)
 
     def close(self) -> None:
         """Write what is pending and let go of the run."""
@@ -135,39 +157,40 @@ class Store:
 
     def put_samples(self, benchmark: str, samples: Iterable[Sample]) -> int:
         """Keep samples in their order; return how many were duplicates of one already there."""
-        before = self._db.total_changes
-        query = "SELECT coalesce(max(position) + 1, 0) FROM samples WHERE benchmark = ?"
-        first = self._db.execute(query, (benchmark,)).fetchone()[0]
-        rows = ((benchmark, first + i, s.id, encode(s)) for i, s in enumerate(samples))
-        count = 0
-
-        def counted() -> Iterator[tuple[Any, ...]]:
-            nonlocal count
-            for row in rows:
-                count += 1
-                yield row
-
-        with one_line(self.path):
-            put(self._db, "samples", counted(), anew=False)
-            self._db.commit()
-        return count - (self._db.total_changes - before)
+        doubled = 0
+        samples = list(samples) if self._texts else samples
+        for place, copies in reversed(self._copies(samples, lambda records: map(textless.bare_sample, records))):
+            before = self._db.total_changes
+            query = f"SELECT coalesce(max(position) + 1, 0) FROM {place}samples WHERE benchmark = ?"
+            first = self._db.execute(query, (benchmark,)).fetchone()[0]
+            numbers = itertools.count()
+            rows = ((benchmark, first + i, s.id, encode(s)) for s, i in zip(copies, numbers, strict=False))
+            with one_line(self.path):
+                put(self._db, f"{place}samples", rows, anew=False)
+                self._db.commit()
+            doubled = next(numbers) - (self._db.total_changes - before)
+        return doubled
 
     def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
         """Replace what is known of samples that are here, by their ids; their places stay."""
         with one_line(self.path):
             for sample in samples:
-                change(self._db, "samples", {"benchmark": benchmark, "id": sample.id}, {"body": encode(sample)})
+                for place, copy in self._copies(sample, textless.bare_sample):
+                    key = {"benchmark": benchmark, "id": sample.id}
+                    change(self._db, f"{place}samples", key, {"body": encode(copy)})
             self._db.commit()
 
     def count_samples(self, benchmark: str) -> int:
         """Return how many samples a benchmark has here."""
-        row = self._texts_db.execute("SELECT count(*) FROM samples WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._db.execute(
+            f"SELECT count(*) FROM {self._texts}samples WHERE benchmark = ?", (benchmark,)
+        ).fetchone()
         return int(row[0])
 
     def sample_ids(self, benchmark: str) -> list[str]:
         """Return the ids of a benchmark's samples, in order."""
-        query = "SELECT id FROM samples WHERE benchmark = ? ORDER BY position"
-        return [row[0] for row in self._texts_db.execute(query, (benchmark,))]
+        query = f"SELECT id FROM {self._texts}samples WHERE benchmark = ? ORDER BY position"
+        return [row[0] for row in self._db.execute(query, (benchmark,))]
 
     def sample(self, benchmark: str, ident: str) -> Sample:
         """Return one sample.
@@ -175,8 +198,8 @@ class Store:
         Raises:
             KeyError: there is none with this id.
         """
-        query = "SELECT body FROM samples WHERE benchmark = ? AND id = ?"
-        row = self._texts_db.execute(query, (benchmark, ident)).fetchone()
+        query = f"SELECT body FROM {self._texts}samples WHERE benchmark = ? AND id = ?"
+        row = self._db.execute(query, (benchmark, ident)).fetchone()
         if row is None:
             raise KeyError(ident)
         with self._readable():
@@ -184,38 +207,40 @@ class Store:
 
     def samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples in order, a page at a time."""
-        return self._samples(self._texts_db, benchmark)
+        return self._samples(self._texts, benchmark)
 
     def stored_samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples as the run keeps them, be it without text."""
-        return self._samples(self._db, benchmark)
+        return self._samples("", benchmark)
 
-    def _samples(self, db: sqlite3.Connection, benchmark: str) -> Iterator[Sample]:
-        query = "SELECT position, body FROM samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
+    def _samples(self, place: str, benchmark: str) -> Iterator[Sample]:
+        query = (
+            f"SELECT position, body FROM {place}samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
+        )
         with self._readable():
-            yield from (_decode_sample(body) for _, body in _pages(db, query, (benchmark,), -1))
+            yield from (_decode_sample(body) for _, body in _pages(self._db, query, (benchmark,), -1))
 
     # -- replies ----------------------------------------------------------------------------------------------------
 
     def replies(self, benchmark: str) -> Iterator[Reply]:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
         # The plus keeps SQLite from an index by benchmark, with which every page would sort all that is left.
-        query = "SELECT rowid, * FROM replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+        query = f"SELECT rowid, * FROM {self._texts}replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._readable():
-            yield from (_reply(row[2:]) for row in _pages(self._texts_db, query, (benchmark,), 0))
+            yield from (_reply(row[2:]) for row in _pages(self._db, query, (benchmark,), 0))
 
     def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
         """Return each sample's replies: the id of each, and where it stands, for `reply_at`; only those within a scope."""
         places: dict[str, list[tuple[str, int]]] = {}
-        query = "SELECT sample, model, run, id, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
-        for sample, model, run, ident, place in self._texts_db.execute(query, (benchmark,)):
+        query = f"SELECT sample, model, run, id, rowid FROM {self._texts}replies WHERE benchmark = ? ORDER BY rowid"
+        for sample, model, run, ident, place in self._db.execute(query, (benchmark,)):
             if scope is None or scope.holds(ident, sample, model, run):
                 places.setdefault(sample, []).append((ident, place))
         return places
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
-        row = self._texts_db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()
+        row = self._db.execute(f"SELECT * FROM {self._texts}replies WHERE rowid = ?", (place,)).fetchone()
         with self._readable():
             return _reply(row[1:])
 
@@ -227,7 +252,9 @@ class Store:
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
-        row = self._texts_db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
+        row = self._db.execute(
+            f"SELECT count(*) FROM {self._texts}replies WHERE benchmark = ?", (benchmark,)
+        ).fetchone()
         return int(row[0])
 
     def count_held(self, benchmark: str) -> int:
@@ -249,11 +276,11 @@ class Store:
     def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
         """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
         query = (
-            "SELECT r.sample, r.run, r.rowid FROM replies r JOIN samples s ON s.id = r.sample AND s.benchmark = ? "
-            "WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM samples WHERE benchmark != ?) "
+            f"SELECT r.sample, r.run, r.rowid FROM {self._texts}replies r JOIN {self._texts}samples s ON s.id = r.sample AND s.benchmark = ? "
+            f"WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM {self._texts}samples WHERE benchmark != ?) "
             "AND r.model = ? AND r.status != 'failed'"
         )
-        rows = self._texts_db.execute(query, (benchmark, benchmark, model))
+        rows = self._db.execute(query, (benchmark, benchmark, model))
         return {(sample, run): place for sample, run, place in rows}
 
     def forget_failed(self, benchmark: str, model: str) -> None:
@@ -261,11 +288,30 @@ class Store:
         condition = "benchmark = ? AND model = ? AND status = 'failed'"
         with one_line(self.path):
             self._db.execute(
-                f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {condition})",  # noqa: S608 - constant text
+                f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {condition})",
                 (benchmark, benchmark, model),
             )
-            self._db.execute(f"DELETE FROM replies WHERE {condition}", (benchmark, model))  # noqa: S608 - constant text
+            for place in {"", self._texts}:
+                self._db.execute(f"DELETE FROM {place}replies WHERE {condition}", (benchmark, model))
             self._db.commit()
+
+    def gone(self, benchmark: str) -> set[str]:
+        """Return the replies whose texts are gone: none of a run that keeps them."""
+        query = f"SELECT id FROM replies WHERE benchmark = ? EXCEPT SELECT id FROM {self._texts}replies"
+        return {ident for (ident,) in self._db.execute(query, (benchmark,))}
+
+    def ask_again(self, benchmark: str, wanted: Iterable[tuple[str, str, int]]) -> None:
+        """Drop replies whose texts are gone and that lack one of these ratings, so that they are asked for again.
+
+        Args:
+            benchmark: whose replies.
+            wanted: rater, criterion and number of times of every rating that each of them is to have.
+        """
+        missing, lacking = self.gone(benchmark), set[str]()
+        for rater, criterion, times in wanted if missing else ():
+            rated = self.rated(benchmark, rater, criterion, at_hand=False)
+            lacking |= {ident for ident in missing if any((ident, run) not in rated for run in range(times))}
+        self.forget_replies(benchmark, sorted(lacking))
 
     def forget_replies(self, benchmark: str, idents: Sequence[str]) -> None:
         """Drop replies, and what was said of them."""
@@ -299,12 +345,17 @@ class Store:
                 by_subject[row[0]].append(_rating(row))
         return by_subject
 
-    def rated(self, benchmark: str, rater: str, criterion: str) -> set[tuple[str, int]]:
-        """Return (subject, run) of every rating by this rater on this criterion that need not be made again."""
+    def rated(self, benchmark: str, rater: str, criterion: str, *, at_hand: bool = True) -> set[tuple[str, int]]:
+        """Return (subject, run) of every rating by this rater on this criterion that need not be made again.
+
+        In a run without text these are, with `at_hand`, of subjects whose texts are at hand.
+        """
         query = (
             "SELECT subject, run FROM ratings WHERE benchmark = ? AND rater = ? AND criterion = ? "
             "AND status != 'failed'"
         )
+        if self._texts and at_hand:
+            query += f" AND subject IN (SELECT id FROM {self._texts}replies UNION SELECT id FROM {self._texts}samples)"
         return set(self._db.execute(query, (benchmark, rater, criterion)))
 
     def count_ratings(self, benchmark: str) -> list[tuple[str, str, str, int]]:
@@ -321,22 +372,21 @@ class Store:
         """Return a call that was finished before, unless it failed."""
         if self._lock is not None:  # each call is looked up before it is made, most of them in vain
             if self._keys is None:
-                self._keys = {stored for (stored,) in self._db.execute("SELECT key FROM calls")}
-                self._keys.update(row[0] for row in self._calls)
+                self._keys = {stored for (stored,) in self._db.execute(f"SELECT key FROM {self._texts}calls")}
+                self._keys.update(row[0] for row in self._calls[self._texts])
             if key not in self._keys:
                 return None
         query = (
             "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
-            "model_resolved, fingerprint, cost, error, at, unsupported FROM calls WHERE key = ? AND status != 'failed'"
+            f"model_resolved, fingerprint, cost, error, at, unsupported FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
         )
         row = self._db.execute(query, (key,)).fetchone()
         return None if row is None or row[1] is None else exchange(row)
 
     def called(self, key: bytes) -> bool:
         """Say whether a call was finished before, and did not fail."""
-        return (
-            self._db.execute("SELECT 1 FROM calls WHERE key = ? AND status != 'failed'", (key,)).fetchone() is not None
-        )
+        query = f"SELECT 1 FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
+        return self._db.execute(query, (key,)).fetchone() is not None
 
     def spent(self) -> float:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""
@@ -371,26 +421,32 @@ class Store:
         if exchange.at_most is not None:
             self._overdue.append((key, exchange.at, exchange.at_most))
         usage = exchange.usage
-        self._calls.append((
-            key, prompt, benchmark, model, run, exchange.status.value, exchange.text if text else None, exchange.finish_reason,
-            usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, exchange.seconds, exchange.attempts,
-            exchange.model_resolved, exchange.fingerprint, exchange.cost, exchange.error, exchange.at, ",".join(exchange.unsupported),
-        ))  # fmt: skip
+        for place, call in self._copies(exchange, textless.bare_call):
+            words = call.text if text and place == self._texts else None
+            self._calls[place].append((
+                key, prompt, benchmark, model, run, call.status.value, words, call.finish_reason, usage.prompt_tokens,
+                usage.completion_tokens, usage.cached_tokens, call.seconds, call.attempts, call.model_resolved, call.fingerprint,
+                call.cost, call.error, call.at, ",".join(call.unsupported),
+            ))  # fmt: skip
 
     def add_reply(self, benchmark: str, reply: Reply) -> None:
         """Keep a reply."""
         usage = reply.usage
-        self._replies.append((
-            benchmark, reply.id, reply.sample, reply.model, reply.run, reply.status.value, reply.text,
-            reply.finish_reason, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, reply.seconds,
-            reply.provenance,
-        ))  # fmt: skip
+        for place, copy in self._copies(reply, textless.bare_reply):
+            self._replies[place].append((
+                benchmark, copy.id, copy.sample, copy.model, copy.run, copy.status.value, copy.text, copy.finish_reason,
+                usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, copy.seconds, copy.provenance,
+            ))  # fmt: skip
+
+    def _copies(self, record: Record, bare: Callable[[Any], Record]) -> list[tuple[str, Record]]:
+        """Return where a record is kept, and what of it: in a run without text all of it only among the texts that wait."""
+        return [("", bare(record)), (self._texts, record)] if self._texts else [("", record)]
 
     def add_rating(self, benchmark: str, rating: Rating) -> None:
         """Keep a rating; one of the same rater, criterion, subject and run is replaced."""
         if self._ratings is None:
             self._ratings = RatingInterner(self._db)
-        self._ratings.add(benchmark, rating)
+        self._ratings.add(benchmark, textless.bare_rating(rating) if self._texts else rating)
 
     def flush(self) -> None:
         """Commit what was added, all or nothing.
@@ -398,16 +454,17 @@ class Store:
         Raises:
             MindgaugeError: the disk is full or the database cannot be written; what was committed before stays.
         """
-        if not (self._calls or self._overdue or self._replies or self._ratings):
+        if not (self._calls[""] or self._overdue or self._replies[""] or self._ratings):
             return
         with one_line(self.path):
-            put(self._db, "calls", self._calls)
             put(self._db, "overdue", self._overdue)
-            put(self._db, "replies", ((*facts, encode(origin)) for *facts, origin in self._replies))
+            for place in self._calls:
+                put(self._db, f"{place}calls", self._calls[place])
+                put(self._db, f"{place}replies", ((*facts, encode(origin)) for *facts, origin in self._replies[place]))
             if self._ratings:
                 self._ratings.write()
             self._db.commit()
-        self._calls, self._overdue, self._replies = [], [], []
+        self._overdue, self._calls, self._replies = [], {"": [], self._texts: []}, {"": [], self._texts: []}
         if self._ratings:
             self._ratings.written()
 
@@ -424,7 +481,7 @@ class Store:
             kinds: the name of each of its columns, in their order, and what it holds where it is not null.
         """
         packed = ", ".join(f"json_group_array({name})" for name in kinds)
-        row = self._db.execute(f"WITH found ({', '.join(kinds)}) AS ({query}) SELECT {packed} FROM found", parameters)  # noqa: S608 - names of ours
+        row = self._db.execute(f"WITH found ({', '.join(kinds)}) AS ({query}) SELECT {packed} FROM found", parameters)
         with self._readable():
             return {name: _column(kind)(text) for (name, kind), text in zip(kinds.items(), row.fetchone(), strict=True)}
 

@@ -74,10 +74,6 @@ def test_compare_and_rationales(care: Benchmark, tmp_path: Path, stub: Stub) -> 
     assert stub.calls == dry["calls"], "nothing is asked twice"
     assert {a["judge"].partition("#")[2] for a in found["agreements"]} == {"j", "j (general)", "j (chain)"}
     assert {t["cached_tokens"] for t in found["taken"]} == {30}, "two verdicts a call"
-    assert "contradicting" in invoke("judges", "rationales", "show", out, "--full")
-    assert "do not hand it out" in invoke("judges", "rationales", "export", out, "--limit", 4)
-    forms = sorted((out / "rationales").glob("form_*.csv"))
-    assert "People among themselves" in invoke("judges", "rationales", "import", out, *forms)
     (card, *_) = json.loads(invoke("reliability", out, "--json"))["cards"]
     assert card["estimates"]["rationale_traceable"]["value"] == 1
     invoke("reliability", out, "--full")

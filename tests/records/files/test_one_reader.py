@@ -34,7 +34,6 @@ ROWS: list[dict[str, str]] = [
         "id": f"q{number}", "user": user, "reply": reply, "category": CATEGORY, "model": "m", "label": "warm" if value != "2" else "cold",
         "messages": json.dumps([*MESSAGES, {"role": "user", "content": user}, {"role": "assistant", "content": reply}], ensure_ascii=False),
         "subject": f"q{number}", "criterion": "safety", "rater": "H1", "value": value, "rater_kind": "person",
-        "rationality": value, "traceability": "4", "consistency": "3",
     }
     for number, (user, reply, value) in enumerate(SAID)
 ]  # fmt: skip
@@ -310,19 +309,12 @@ def _judges(path: Path, said: dict[str, str]) -> object:
     return [(reply.id, reply.text) for reply in found.replies], [(r.value, r.status) for r in found.ratings]
 
 
-def _form(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.commands.judges.rationales import lines
-
-    assert said is not None
-    return [(line.ident, line.answers) for line in lines(path)]
-
-
 VERBS: dict[str, Callable[[Path, dict[str, str]], Any]] = {
     "rate": _rate, "rate --dialogues": _rate_dialogues, "run, replay": _run_replay, "run --data": _run_data, "run": _run_beside, "reliability": _reliability,
     "judges panel": _panel, "audit": _audit, "load": _load, "train": _train, "annotate": _annotate, "annotate import": _import,
-    "annotate queue": _queue, "judges compare": _judges, "judges rationales": _form,
+    "annotate queue": _queue, "judges compare": _judges,
 }  # fmt: skip
-BESIDE = {"run, replay", "run", "annotate queue", "judges rationales"}
+BESIDE = {"run, replay", "run", "annotate queue"}
 """Verbs that no command line tells how to read a file; `columns.toml` beside it does."""
 
 

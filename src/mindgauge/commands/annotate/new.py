@@ -121,6 +121,7 @@ def annotate_new(
         annotators: the names of those who label; the gate needs two.
         benchmark: whose rubric is used; of a run with one benchmark, or with a rubric of its own, that one if not given.
         rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
+            `rationales` asks about the reasons that a run's judges gave, and not whose they are.
         adjudicator: who decides what is left after discussion; the owner if not given.
         owner: who sees how far the work is and gives out links; called `owner` if not given.
         database: a PostgreSQL URL; a file in the folder if not given.
@@ -157,6 +158,8 @@ def annotate_new(
     names, language = [annotators] if isinstance(annotators, str) else annotators, options.get("language") or ""
     people = people_of(names, adjudicator, owner, language)
     labelling = Labelling(**options)
+    if str(rubric) == source.RATIONALES and not Path(source.RATIONALES).exists():
+        rubric, items = source.RUBRIC, source.reasons(items)
     task = _asked(benchmark, rubric, items, labelling)
     work = _work(task, items, labelling)
     people_task = _put(task, work.items)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import secrets
 from collections import Counter, defaultdict
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import polars as pl
 
+import mindgauge.annotation
+from mindgauge.analysis.score import open_run
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.benchmarks.persons.outcomes import CLIENT_FAILURES
 from mindgauge.raters.window import Unit
-from mindgauge.records import Status
+from mindgauge.records import Message, RaterKind, Status, encode
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import texts
+from mindgauge.records.files import tables, texts
 from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages
 from mindgauge.runs.reply_tables import read_samples, rows
 from mindgauge.store import Store
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
 
+RATIONALES = "rationales"
+"""What `--rubric` calls the packaged rubric on judges' reasons."""
+RUBRIC = Path(str(resources.files(mindgauge.annotation) / "rationales.toml"))
 _UNITS = "SELECT DISTINCT json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ?"
 _KINDS = {Unit.TURN: "single turns", Unit.DIALOGUE: "whole dialogues", Unit.CLIENT: "messages of a person"}
 _WHERE_THEY_ARE = "; they are there where a client plays the person, and where transcripts are rated with --unit client"
@@ -91,6 +98,42 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         if reason:
             raise DataError(f"{place}: {reason}")
     return LabelSource(items, taken, _names(items, [_called(s, r) for s, r in subjects]), {})
+
+
+def reasons(run: object) -> Frame:
+    """Return the reasons of a run's judges as a table: each answers the dialogue and the reply that it is about; the model is the judge.
+
+    Raises:
+        UsageError: it is no run, or no judge gave reasons there.
+    """
+    if not (isinstance(run, str | Path) and tables.is_run(run)):
+        raise UsageError(f"--rubric {RATIONALES} asks about the reasons of judges; name their run with --items")
+    table: dict[str, dict[str, str]] = {}
+    store, benchmarks, _ = open_run(Path(run))
+    with store:
+        for benchmark in (task for task in benchmarks if not task.closed):
+            samples = {sample.id: sample for sample in store.samples(benchmark.name)}
+            replies = {reply.id: reply for reply in store.replies(benchmark.name)}
+            for rating in store.ratings(benchmark.name):
+                reply = replies.get(rating.subject)
+                by_judge = rating.rater_kind is RaterKind.MODEL and rating.status is Status.OK
+                if reply is None or not by_judge or not rating.rationale:
+                    continue
+                sample = reply.answered(samples[reply.sample])
+                dialogue = (*sample.messages, Message("assistant", reply.text))
+                steps = [f"{name}: {answer}" for name, answer in rating.provenance.get("checks", {}).items()]
+                quotes = [f"> {evidence.quote}" for evidence in rating.evidence]
+                text = "\n".join([f"{rating.criterion}: {rating.value}", *steps, *quotes, rating.rationale])
+                row = {
+                    "messages": encode(dialogue).decode(),
+                    "reply": text,
+                    "model": rating.rater,
+                    "cluster": sample.cluster,
+                }
+                table.setdefault(text_key(dialogue, text), row)
+    if not table:
+        raise UsageError(f"{run}: no judge gave reasons here")
+    return pl.DataFrame([*table.values()])
 
 
 def of_dialogues(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _OURS = regex(
     r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|report_reader|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
-    r"|rubrics|pending|rationales.*|export-.*|(?:blind|fence|page)\.key|view-draw-.*|reading\.jsonl"
+    r"|rubrics|pending|export-.*|(?:blind|fence|page)\.key|view-draw-.*|reading\.jsonl"
 )
 """What we write into the folder of a run or a project."""
 LARGEST = 2**20
