@@ -1,44 +1,23 @@
-"""`mindgauge list`: a line for each benchmark, or the card of one."""
+"""What `mindgauge list` prints: a line for each benchmark, or the card of one."""
 
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from mindgauge.cli import answer, options, render
+from mindgauge.cli import answer, render
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
+    from mindgauge.cli.command import Call
     from mindgauge.commands.list import BenchmarkListing, Listing
 
 _COLUMNS = ["benchmark", "kind", "takes", "in", "samples", "judge", "calls"]
 _KINDS = {"closed": "question", "open": "reply"}
 
 
-def list_(
-    names: Annotated[
-        list[str], typer.Argument(help="Benchmarks, families, or folders of your own; all if none is named.")
-    ] = [],  # noqa: B006
-    to: Annotated[
-        str | None,
-        typer.Option(
-            help="benchmarkcard: write each benchmark's card in the public schema BenchmarkCards, as JSON and Markdown."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="With --to: the folder to write; default: benchmarkcards.")] = None,
-    full: options.Full = False,
-    json: options.Json = False,
-) -> None:
-    """List the benchmarks, a line each; with a name, its card: what it measures and does not, data, levels, a sample."""
-    from mindgauge.commands.list import list as function
-
-    result = function(names, to=to, out=out)
-    if json:
-        render.as_json(result)
-        return
+def show_list(result: Listing, call: Call, *, full: bool = False) -> None:
+    """Print a line for each benchmark, or cards."""
     if result.written:
         for name, reason in result.broken.items():
             print(f"Note: {name} has no card, since it cannot be loaded: {reason}")
@@ -46,7 +25,7 @@ def list_(
         for file in result.written:
             print(f"  {file}")
         return
-    if names and (full or len(result.benchmarks) == 1):
+    if call.arguments.get("names") and (full or len(result.benchmarks) == 1):
         from mindgauge.cli import benchmark_card
 
         for entry in result.benchmarks:

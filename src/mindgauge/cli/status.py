@@ -1,44 +1,33 @@
-"""`mindgauge status`."""
+"""What is printed of how far runs are, and of what was read of a damaged one."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - read by typer
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from mindgauge.cli import answer, options, render, terminal
+from mindgauge.cli import answer, render, terminal
 from mindgauge.records.english import ended, words
 from mindgauge.records.rounding import dollars, megabytes, seconds, spending
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import narrowed
 
-_BEHIND = ("", "not_applicable", "ok")
-"""Statuses of what went as it should, which stand behind what went wrong."""
-
 if TYPE_CHECKING:
+    from mindgauge.cli.command import Call
+    from mindgauge.commands.salvage import Salvaged
     from mindgauge.commands.status import RunStatus
     from mindgauge.reports.content import Cell
 
-
-def status(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
-    full: options.Full = False,
-    json: options.Json = False,
-) -> None:
-    """Say how far runs have come, also while they are being written."""
-    from mindgauge.commands.status import status as function
-
-    result = [function(run) for run in runs]
-    if json:
-        render.as_json(result[0] if len(result) == 1 else result)
-        return
-    for run_status in result:
-        with terminal.short([*run_status.models, *run_status.judges]):
-            _show(run_status, full=full)
+_BEHIND = ("", "not_applicable", "ok")
+"""Statuses of what went as it should, which stand behind what went wrong."""
 
 
-def _show(result: RunStatus, *, full: bool) -> None:
+def show_status(result: RunStatus, call: Call, *, full: bool = False) -> None:
+    """Print how far a run is."""
+    del call
+    with terminal.short([*result.models, *result.judges]):
+        _shown(result, full=full)
+
+
+def _shown(result: RunStatus, *, full: bool) -> None:
     """Print what is left and what it took, then what became of what was asked: what went wrong first."""
     lines = result.summary()
     *_, calls, remaining, writer, _ = lines
@@ -83,3 +72,17 @@ def _in_full(result: RunStatus) -> None:
     if unfinished:
         rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in unfinished]
         render.table("Still to come", ["benchmark", "kind", "by", "left", "of"], rows)
+
+
+def show_salvage(result: Salvaged, call: Call) -> None:
+    """Print how much of a damaged run could be read."""
+    del call
+    rows = [[table.table, f"{table.kept:,}", f"{table.lost:,}", f"{table.pages:,}"] for table in result.tables]
+    render.table(f"Salvaged from {result.run}", ["table", "rows kept", "rows lost", "pages lost"], rows)
+    for note in result.notes:
+        print(f"note: {note}")
+    if result.whole:
+        print("No page and no row was found damaged.")
+    else:
+        print("How many rows stood on a lost page is not known.")
+    print(f"{result.out}: run the command that made the run with this --out; it pays only for what was lost.")

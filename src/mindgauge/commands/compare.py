@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
 from mindgauge.analysis.score import open_run, still_missing
+from mindgauge.commands.command import Option, command
 from mindgauge.commands.status import unasked
 from mindgauge.reports.reliability_gate import of_run
 
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from mindgauge.analysis.compared import SystemComparison
 
 
+@command(without=("resamples", "seed"), doing="Comparing")
 def compare(
-    runs: str | Path | Sequence[str | Path], *, by: str = "", resamples: int = 2000, seed: int = 0
+    runs: str | Path | Sequence[str | Path], *, by: Annotated[str, Option(metavar="TAG")] = "", resamples: int = 2000, seed: int = 0
 ) -> SystemComparison:
-    """Compare all systems of some runs, chat models, classifiers and ways of asking alike, on the samples they share.
+    """Say which system is better, by how much, on what and at what cost; over a suite, what models score in each of its dimensions.
 
     Each measure says where every system stands and how each two differ: paired by sample, dialogues of several turns by
     their `id` or `cluster` or else what the person says first, each conversation counting once, with intervals, p-values adjusted for all pairs, and ranks that say how uncertain they are.
 
     Args:
-        runs: run directories; one will do where it holds several models, or with `by`.
-        by: a tag of the samples, such as `variant` of what `dataset_transform` made: each model's replies to one value are
-            compared with its replies to another, item by item, and no model with another.
+        runs: Run directories; one will do where it holds several models, or is of a suite.
+        by: Compare each model with itself: its replies to the samples with one value of a tag and with another, such as
+            variant of what `dataset transform` made.
         resamples: of conversations.
         seed: of their generator.
 

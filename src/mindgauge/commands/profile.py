@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile import profile as analysis
+from mindgauge.commands.command import Count, command
 from mindgauge.reports.reliability_gate import of_run
 
 if TYPE_CHECKING:
@@ -14,19 +15,20 @@ if TYPE_CHECKING:
     from mindgauge.analysis.profile import Profile
 
 
+@command(without=("seed",), doing="Resampling")
 def profile(
-    runs: str | Path | Sequence[str | Path], *, judge: str | None = None, resamples: int = 10_000, seed: int = 0
+    runs: str | Path | Sequence[str | Path], *, judge: str | None = None, resamples: Count = 10_000, seed: int = 0
 ) -> Profile:
-    """Profile the models of some runs over the dimensions of a suite, each task on the samples that all its models have.
+    """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from.
 
     A task's score is scaled to [0, 1], 1 best; a dimension is the mean over the tasks that all its models have, nothing
     imputed. One bootstrap over the conversations of all tasks gives intervals, ranks and paired differences; a task that
     is a single share has exact bounds.
 
     Args:
-        runs: run directories; models may be in different ones.
-        judge: whose ratings of replies count; if not given, the judge that the runs name first.
-        resamples: of conversations.
+        runs: Run directories; the models may be in different ones.
+        judge: Of a suite: whose ratings of replies count; the runs' first judge if not given.
+        resamples: Of a suite: resamples of conversations, for intervals and ranks.
         seed: of their generator.
 
     Raises:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
@@ -42,17 +43,18 @@ class LongTable(Tabular):
         return self.frame
 
 
+@command()
 def ratings(
     files: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     out: str | Path | None = None,
     layout: RatingLayout = NOTHING_SAID,
 ) -> LongTable:
-    """Read ratings in any shape (docs/ratings.md) as one long table, and write it if asked to.
+    """Show how ratings of any shape are read, before anything is computed.
 
     Args:
-        files: files, folders, zips, workbooks, or tables in memory.
-        out: where to write it: .parquet, .csv or .jsonl.
+        files: Files (CSV, Excel, JSON, JSONL, Parquet), folders and zips that hold ratings, in any shape.
+        out: With --show-reading: write the ratings, one a row: long.parquet, .csv or .jsonl.
         layout: what is said of the shape of the tables; the rest is seen from them.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -12,6 +12,7 @@ from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
+from mindgauge.commands.command import NAMED, FromZero, Option, Resamples, command
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.ratings import NOTHING_SAID
@@ -24,42 +25,44 @@ if TYPE_CHECKING:
     from mindgauge.records.ratings import RatingLayout
 
 
+@command(
+    first=("reference", "scale", "nominal", "unsafe", "critical", "levels", "plan", "show_reading", "out", "columns_of_layout", "resamples"),
+    doing="Estimating",
+)
 def reliability(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     reference: str | Sequence[str] = (),
-    adjudicators: str | Sequence[str] = (),
+    adjudicators: Annotated[str | Sequence[str], Option(flag="--adjudicator")] = (),
     scale: str | Mapping[str, str] | None = None,
     nominal: Sequence[str] = (),
     unsafe: str | Sequence[str] = (),
     critical: str | Sequence[str] = (),
     layout: RatingLayout = NOTHING_SAID,
-    rule: str | Path = rules.MINDGAUGE,
-    look_until: int = 0,
-    resamples: int = 2000,
-    seed: int = 0,
+    rule: Annotated[str | Path, NAMED] = "mindgauge",
+    look_until: FromZero = 0,
+    resamples: Resamples = 2000,
+    seed: FromZero = 0,
 ) -> Reliability:
-    """Make a reliability card for each judge and criterion: agreement with people, bias, verdict, and what it rests on.
+    """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree.
 
     Where several people rated, it also says how far they agree among themselves; with people alone it says that only.
 
     Args:
-        ratings: run directories, and tables of ratings in any shape (docs/ratings.md): files, folders of them, zips,
-            workbooks, or tables in memory.
-        reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
-        adjudicators: raters who are not independent of the others, beside those whom names or values tell; they are left
-            out of people's agreement and of the reference, and both figures are given.
-        scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.
-        nominal: criteria whose values are classes without an order, though they are numbers.
-        unsafe: which levels are unsafe, `safety<=2` or `label=harmful,unclear`; the rubric's, else the worst two fifths.
-        critical: categories in which nothing may be missed, where no rubric says so.
+        ratings: Run directories; files (CSV, Excel, JSON, JSONL, Parquet), folders and zips that hold ratings, in any
+            shape. None with --plan before labelling begins.
+        reference: Whom to compare with; people, if the ratings say who they are. May be repeated.
+        adjudicators: Who decided between others and is no independent rater. May be repeated.
+        scale: 1:5, or worst,…,best, for all criteria; or CRITERION=1:5. May be repeated.
+        nominal: A criterion whose values are classes without an order. May be repeated.
+        unsafe: Which levels are unsafe: CRITERION<=LEVEL, or CRITERION=LEVEL,LEVEL. May be repeated.
+        critical: A category in which nothing may be missed, such as suicide. May be repeated.
         layout: what is said of the shape of tables; the rest is seen from them, and stands in `reading`.
-        rule: `mindgauge`, `mentalbench` (the source's, for comparison; on a run of its release it takes the values that its
-            authors take) or a file like Mindgauge's rule.toml.
-        look_until: for who looks at the card while people still rate, and stops when it is good: how many replies they
-            will rate at most, set before the first look. Bounds then hold at all looks together.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        rule: mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.
+        look_until: You look while people still rate, and stop when a judge is good: how many replies they will rate at
+            most.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
 
     Raises:
         UsageError: an option is wrong.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from mindgauge.analysis.reliability import pairs, plan
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
+from mindgauge.commands.command import NAMED, command
 from mindgauge.records.errors import UsageError
 from mindgauge.records.ratings import NOTHING_SAID
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.records.ratings import RatingLayout
 
 
+@command()
 def reliability_plan(
     ratings: str | Path | Frame | Sequence[str | Path | Frame] = (),
     *,
@@ -31,18 +33,19 @@ def reliability_plan(
     nominal: Sequence[str] = (),
     unsafe: str | Sequence[str] = (),
     layout: RatingLayout = NOTHING_SAID,
-    rule: str | Path = rules.MINDGAUGE,
+    rule: Annotated[str | Path, NAMED] = "mindgauge",
 ) -> ReliabilityPlan:
-    """Say how many replies, unsafe ones, people, judges and repeats a verdict takes, before labelling begins and during.
+    """Say how many replies, people and judges a verdict takes, with or without ratings.
 
     Without ratings it plans from what is assumed; with people's ratings from these, a judge being taken as one more
     person; with judges' from their cards: how many in all, if what was seen goes on.
 
     Args:
-        ratings: run directories, or tables of ratings as `reliability` takes them; none before labelling.
-        verdict: `moderate` or `good`; both if not given.
-        power: the chance of the verdict, at least.
-        assume: name → value: unsafe, agreement, ceiling, repeat, people, judges, repeats, replies, alike, levels, classes.
+        ratings: See `reliability`; none before labelling.
+        verdict: With --plan: moderate or good; both if not given.
+        power: With --plan: the chance of the verdict.
+        assume: With --plan: unsafe=0.1,agreement=0.8,people=3, and ceiling, repeat, judges, repeats, replies, alike,
+            levels, classes.
         reference: as in `reliability`.
         scale: as in `reliability`.
         nominal: as in `reliability`.

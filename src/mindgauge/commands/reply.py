@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.restricted import open_samples
+from mindgauge.commands.command import Option, command
 from mindgauge.records import Message, Value
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
@@ -72,13 +73,14 @@ class ShownReply(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return self.ratings
 
 
-def reply(run: str | Path, ident: str, *, show_texts: bool = False) -> ShownReply:
-    """Find a reply of a run by its id, or by the beginning of it as the gate and the report write it (`reply-1a2b3c4d`).
+@command()
+def reply(run: str | Path, ident: Annotated[str, Option(flag="--show", metavar="ID")], *, show_texts: bool = False) -> ShownReply:
+    """Print one reply of a run by its id.
 
     Args:
-        run: the run directory.
-        ident: of the reply.
-        show_texts: show texts that a benchmark's authors released under restrictions, too.
+        run: The run directory.
+        ident: Print one reply instead, by its id as the gate and the report write it: reply-1a2b3c4d.
+        show_texts: Show the restricted texts of the authors' files, which stand by their ids otherwise.
 
     Raises:
         UsageError: there is no run, no such reply, or several.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.commands.command import command
 from mindgauge.commands.status import unasked
 from mindgauge.reports import page
-from mindgauge.reports.evaluation_card import facts as card_facts
+from mindgauge.reports.evaluation_card import facts as owner_facts
 from mindgauge.reports.evaluation_card.facts import OwnerFacts
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 
+@command(doing="Writing the report")
 def report(
     runs: str | Path | Sequence[str | Path],
     *,
@@ -25,22 +27,20 @@ def report(
     reader: bool = False,
     language: str = "en",
     card: bool | str | Path = False,
+    card_facts: str | Path | None = None,
 ) -> ReportFiles:
-    """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
+    """Write the report of runs: one HTML file that needs no network.
 
     Args:
-        runs: the run directories.
-        out: the page (`….html`) or the folder to write to; if not given, the run's own folder, or the folder that all
-            of several runs lie in.
-        show_unreliable: show, marked, the scores of judges that agree too little with people; the verdict stands in
-            their place if not.
-        show_texts: show texts that a benchmark's authors released under restrictions, too; they are told by their ids
-            if not. Our own samples and your own replies are always shown.
-        reader: write the reader beside the page, too: every reply, searched and filtered, as a folder of pages
-            (`report_reader/index.html`) that needs no network.
-        language: of the page and the summary: `en` or `zh`.
-        card: write the evaluation card beside the page, too: one page for governance (`card.html`, `card.json`,
-            `card.md`); or the TOML file with what only the system's owner knows, which the card then states.
+        card_facts: Write the card with what only the owner knows, from this TOML file (docs/report.md).
+        runs: Run directories; several stand side by side.
+        out: Where to put it; the first run's directory if not given.
+        show_unreliable: Show, marked, the scores of judges that agree too little with people.
+        show_texts: Show the restricted texts of the authors' files, which stand by their ids otherwise.
+        reader: Also write every reply, to search and filter, as a folder beside the page.
+        language: Of the page and the summary: en or zh (Chinese).
+        card: Also write the evaluation card: one page for governance, beside the report. In Python also the file of
+            --card-facts.
 
     Raises:
         UsageError: there is no run in a folder, no report in this language, or the owner's file cannot be used.
@@ -49,8 +49,9 @@ def report(
     """
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     facts = None
+    card = card_facts or card
     if card is not False:
-        facts = OwnerFacts() if card is True else card_facts.read(Path(card))
+        facts = OwnerFacts() if card is True else owner_facts.read(Path(card))
     return page.write(
         folders,
         None if out is None else Path(out),

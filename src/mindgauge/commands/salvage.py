@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.commands.command import Option, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
@@ -57,14 +58,15 @@ class Salvaged(Tabular, msgspec.Struct, frozen=True):
         return self.tables
 
 
-def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
-    """Write what can be read of a damaged run into a new folder; the damaged one is not changed.
+@command(doing="Salvaging")
+def salvage(run: str | Path, *, out: Annotated[str | Path, Option(flag="--salvage", metavar="DIR")]) -> Salvaged:
+    """Write what can be read of a damaged run into a new one.
 
     The command that made the run, with the new folder as `--out`, then pays only for what was lost.
 
     Args:
-        run: the damaged run's directory.
-        out: the folder to write, new or empty.
+        run: The damaged run's directory; it is not changed.
+        out: Write what can be read of a damaged run into this folder: new, or empty.
 
     Raises:
         UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something or

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from mindgauge.models.config_file import AnyConfig
 from mindgauge.records.request import Price
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -89,6 +92,11 @@ class Settings(msgspec.Struct, frozen=True):
         ]
         | None
     ) = None
+
+    @classmethod
+    def of_file(cls, chosen: Mapping[str, Any]) -> Settings:
+        """Return settings of which some are chosen."""
+        return cls(**chosen)
 
     @classmethod
     def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:

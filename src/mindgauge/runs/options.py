@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypedDict, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -28,8 +28,6 @@ from mindgauge.records.rubric import Method
 from mindgauge.runs.sending import Sending
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from mindgauge.records.request import Model
     from mindgauge.runs.session import Progress
 
@@ -284,6 +282,17 @@ OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_rea
 """The options of a run that a closed question about messages has no use for: of judges of replies, and of dialogues."""
 
 
+AsPublished: TypeAlias = Annotated[
+    bool,
+    Meta(
+        description="Set everything of the paper's protocol that is no wording, and say what is still to be brought."
+    ),
+]
+ShownRequests: TypeAlias = Annotated[
+    int, Meta(ge=0, description="With --dry-run: print this many requests to each model as they would be sent.")
+]
+
+
 class QuestionOptions(TypedDict, total=False):
     """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""
 
@@ -340,15 +349,25 @@ class JudgeOptions(JudgingOptions, CommandOptions, total=False):
 class InstrumentOptions(TypedDict, total=False):
     """Whose words everybody is asked in: those of a folder of the user's; the benchmark's if not given."""
 
-    instrument: str | Path | None
+    instrument: Annotated[
+        str | Path | None,
+        Meta(
+            description="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
+        ),
+    ]
 
 
 class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
-    as_published: bool
-    show_requests: int
-    write_items: str | Path | None
+    as_published: AsPublished
+    show_requests: ShownRequests
+    write_items: Annotated[
+        str | Path | None,
+        Meta(
+            description="Of --dialogues, write the items that they are cut into, with dialogue and turn: .csv, .jsonl or .parquet."
+        ),
+    ]
 
 
 class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
@@ -358,8 +377,8 @@ class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
 class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""
 
-    as_published: bool
-    show_requests: int
+    as_published: AsPublished
+    show_requests: ShownRequests
 
 
 class TransformOptions(CommandOptions, total=False):

@@ -12,6 +12,7 @@ from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judge_comparison import compare as judging
 from mindgauge.analysis.judge_comparison.compare import IntervalOptions
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
+from mindgauge.commands.command import Count, FromZero, Resamples, command
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import AnyModel
 
 
+@command(
+    first=("replies", "judge", "rubric", "reference", "judge_runs", "method", "limit", "out", "max_cost", "dry_run", "seed"),
+    without=("batch",), defaults=COMPARED,
+)
 def compare(
     name: str | None = None,
     *,
@@ -40,30 +45,32 @@ def compare(
     reference: str | Sequence[str] = (),
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     dry_run: bool = False,
-    resamples: int = 2000,
-    seed: int = 0,
+    resamples: Resamples = 2000,
+    seed: FromZero = 0,
     **options: Unpack[CompareOptions],
 ) -> JudgeComparison | DryRun:
-    """Judge the same replies by several models and methods, and say what differs; the same call goes on where it stopped.
+    """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences.
 
     Everything goes into a run of its own, so that a run whose replies are judged stays as it is. Of a run with people's
     ratings, only the replies that they rated are judged; judges that rated them before are compared, too.
 
     Args:
-        name: an open benchmark; of a run with one benchmark, or with a rubric of its own, that one if not given.
-        replies: a run directory, or a file or table as `rate` reads it, with people's labels in columns
-            `label.CRITERION`.
-        judge: models that judge.
-        rubric: in place of a name, a rubric file.
-        reference: the raters of the run to compare with; people if not given.
-        out: the directory of the comparison's own run; if not given, one that follows from the plan.
+        name: A benchmark; leave it out with --rubric, or with a run that has but one.
+        replies: A run directory, or a table of replies (CSV, Excel, JSON, JSONL, Parquet) with people's labels as
+            label.CRITERION or label.PERSON.CRITERION.
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        reference: Raters of the run to compare with; people if not given. May be repeated.
+        out: The run directory; if not given, one that follows from the plan.
         columns: our name → the file's name of a column.
-        limit: at most this many replies, whole dialogues, drawn evenly over the samples.
-        dry_run: only say what it would take.
-        resamples: of conversations, for the intervals of systems' correlations.
-        seed: of the generators.
+        limit: At most this many replies, whole dialogues.
+        dry_run: Only say what it would take.
+        resamples: Of conversations.
+        seed: Of the resampling.
         options: how judges judge, and what it may cost:
 
             method: of judging: `general`, `rule`, `chain`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 
@@ -13,6 +13,7 @@ from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.items import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
+from mindgauge.commands.command import COMMAS, Count, command
 from mindgauge.models.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
@@ -53,6 +54,10 @@ class StressOptions(CommandOptions, total=False):
     judge_max_tokens: int | None
 
 
+@command(
+    first=("benchmark", "rubric", "replies", "probes", "limit", "judge_runs", "method", "each", "out", "max_cost", "dry_run"),
+    without=("batch",), defaults=STRESSED,
+)
 def stress(
     judge: AnyModel,
     *,
@@ -60,27 +65,27 @@ def stress(
     rubric: str | Path | None = None,
     replies: str | Path | Frame | None = None,
     columns: Mapping[str, str] | None = None,
-    probes: str | Sequence[str] = (),
-    limit: int | None = None,
-    each: int = EACH,
+    probes: Annotated[str | Sequence[str], COMMAS] = (),
+    limit: Count | None = None,
+    each: Count = 4,
     out: str | Path | None = None,
     dry_run: bool = False,
     **options: Unpack[StressOptions],
 ) -> Stress | DryRun:
-    """Put the same replies to a judge in other forms, and say which forms move it. The same call continues where it stopped.
+    """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?
 
     Args:
-        judge: a model.
-        benchmark: an open one, whose rubric and prompts the judge works with; of a run with one, that one if not given.
-        rubric: in its place, a rubric file.
-        replies: what is rated: a file or table as `rate` reads it, or a run with replies to the benchmark and perhaps
-            people's ratings; the benchmark's anchors if not given.
+        judge: The model to put under stress.
+        benchmark: An open benchmark, whose rubric and prompts it works with.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        replies: Replies to rate: a file or a run; the benchmark's anchors if not given.
         columns: our name → the file's name of a column.
-        probes: which ones; all if not given.
-        limit: at most this many replies; of the anchors, some of every language.
-        each: replies that each injection is tried on.
-        out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
-        dry_run: only say what it would take.
+        probes: Which probes, separated by commas; all if not given.
+        limit: At most this many replies.
+        each: Replies that each injection is tried on.
+        out: The run directory; if not given, one that follows from the plan.
+        dry_run: Only say what it would take.
         options: how the judge judges, and what it may cost:
 
             judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
