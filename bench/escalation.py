@@ -28,7 +28,7 @@ import numpy as np
 
 from mindgauge.analysis.escalation import features, orders, subjects, words
 from mindgauge.analysis.score import open_run
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.stats import escalation, guarantee
 from mindgauge.store import Store, manifest

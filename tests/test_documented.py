@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 import pytest
 import typer
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge import benchmarks
@@ -130,7 +129,7 @@ COMMANDS = sorted(set(commands()))
 every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
 
 
-PARSER = get_command(app)
+PARSER = app
 
 
 def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
@@ -150,7 +149,7 @@ def parsed(verb: Any, words: list[str]) -> tuple[str, dict[str, Any]]:
     """Read words as the command line does: what is wrong with them, and what they say."""
     try:
         return "", verb.make_context(verb.name, words).params
-    except typer.TyperException as error:
+    except click.ClickException as error:
         return error.format_message(), {}
 
 

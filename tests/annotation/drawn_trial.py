@@ -16,7 +16,7 @@ from mindgauge.analysis.score import score
 from mindgauge.annotation import tasks
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.annotate.new import annotate_new
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.store import Store
 from tests.annotation.page.labelling import Seat
 

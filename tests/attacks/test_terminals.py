@@ -93,7 +93,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     """Yield commands of every verb that can be tried here, each also as JSON where it speaks it."""
     for run in ("open", "closed", "rated"):
         path = str(folder / run)
-        for words in (["score", path], ["status", path], ["judges", "rationales", "show", path]):
+        for words in (["score", path], ["status", path]):
             yield words
             yield [*words, "--json"]
     path = str(folder / "rated")
@@ -101,7 +101,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["audit", path]
     yield ["report", path, "--out", f"{path}.html"]
     yield ["export", path, "--to", "csv", "--out", f"{path}-csv"]
-    yield ["salvage", path, "--out", f"{path}-saved"]
+    yield ["status", path, "--salvage", f"{path}-saved"]
     yield ["compare", str(folder / "closed"), str(folder / "rated")]
     yield ["reliability", str(folder / "ratings.csv"), "--unsafe", "1"]
     yield ["audit", str(folder / "ratings.csv"), "--json"]
@@ -109,7 +109,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["list"]
     yield ["run", RESPONSE, "--model", f"openai/{HOSTILE}", "--dry-run", "--limit", "2"]
     yield ["rate", RESPONSE, "--replies", str(folder / "replies.jsonl"), "--judge", f"openai/{HOSTILE}", "--dry-run"]
-    for words in (["run", HOSTILE, "--model", HOSTILE], ["run", RESPONSE, "--model", f"http://{HOSTILE}/v1#m"], ["score", HOSTILE], ["report", HOSTILE], [HOSTILE], ["export", HOSTILE, "--to", HOSTILE], ["load", HOSTILE], ["train", HOSTILE], ["reproduce", HOSTILE], ["annotate", "new", HOSTILE], ["annotate", "status", HOSTILE], ["list", HOSTILE], ["run", f"--{HOSTILE}"], ["audit", HOSTILE], ["compare", HOSTILE, HOSTILE]):  # fmt: skip
+    for words in (["run", HOSTILE, "--model", HOSTILE], ["run", RESPONSE, "--model", f"http://{HOSTILE}/v1#m"], ["score", HOSTILE], ["report", HOSTILE], [HOSTILE], ["export", HOSTILE, "--to", HOSTILE], ["papers", "load", HOSTILE], ["train", HOSTILE], ["papers", "reproduce", HOSTILE], ["annotate", "new", HOSTILE], ["annotate", "status", HOSTILE], ["list", HOSTILE], ["run", f"--{HOSTILE}"], ["audit", HOSTILE], ["compare", HOSTILE, HOSTILE]):  # fmt: skip
         yield words
 
 

@@ -106,7 +106,7 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "nowhere: no such file or folder; --data takes a table"),
         (["run", "trustmh/emotion", "--model", "http://127.0.0.1:1/v1#m", "--data", "nope.csv"], "nope.csv: no such file or folder"),
         (["run", "psycrisis", "--model", "http://127.0.0.1:1/v1#m", "--data", "nope.csv"], "nope.csv: no such file or folder"),
-        (["load", RESPONSE, "--data", __file__], "test_cli.py: a file, and a folder or a zip is needed; expected the authors' data"),
+        (["papers", "load", RESPONSE, "--data", __file__], "test_cli.py: a file, and a folder or a zip is needed; expected the authors' data"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--no-qualify", "--anchors", "5"], "says how many anchors the entry test takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
@@ -126,8 +126,8 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["report", "nowhere"], "no run here: there is no such folder"),
         (["run", "psycrisis", "--model", "nowhere:reply"], "unknown model 'nowhere:reply'"),
         (["export", "nowhere", "--to", "csv"], "no run here"),
-        (["load", RESPONSE, "--data", "."], "none of the released files"),
-        (["reproduce", "help_or_harm", "--data", "."], "none of the released files"),
+        (["papers", "load", RESPONSE, "--data", "."], "none of the released files"),
+        (["papers", "reproduce", "help_or_harm", "--data", "."], "none of the released files"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_is_one_line(

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.main import get_command
 
 from mindgauge.cli import COMMANDS, FIRST, app
 from tests import in_process
@@ -14,7 +13,7 @@ from tests import in_process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = get_command(app)
+ROOT = app
 
 
 def verbs(command: Any = ROOT, name: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ["score", "first run"],
         ["status", "first run"],
-        ["profile", "first run"],
+        ["compare", "first run"],
         ["compare", "first run"],
         [
             "annotate",

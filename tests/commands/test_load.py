@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.commands.score import score
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store, manifest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge.analysis.reliability import plan, rule

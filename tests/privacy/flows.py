@@ -45,7 +45,6 @@ def flows(stub: Any, folder: Path) -> list[list[str]]:
         ["export", run, "--to", "csv", "--out", str(folder / "csv")],
         ["export", run, "--to", "parquet", "--out", str(folder / "parquet")],
         ["compare", str(folder / "closed"), str(folder / "named")],
-        ["judges", "rationales", "show", run],
         ["audit", run],
         ["run", "help_or_harm/response", "--model", "openai/gpt-4o-mini", "--dry-run", "--limit", "2"],
         ["list"],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.reports.page import ReportFiles, write
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, plant_rated

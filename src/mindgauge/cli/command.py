@@ -87,21 +87,22 @@ class Command(click.Command):
             arguments[0].param.nargs = -1
             arguments[0].param.metavar = f"{arguments[0].name.upper()}S..."
         super().__init__(words.rpartition(" ")[2], params=[entry.param for entry in self.built.values()], help=self._own.signature.about)
-        if len(self.shown()) < len(self._options()):
+        if len(self.shown()) < len(self.options()):
             self.params.append(click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all))
 
-    def _options(self) -> list[Built]:
+    def options(self) -> list[Built]:
+        """Return all options; `--help` is none of them."""
         return [entry for entry in self.built.values() if isinstance(entry.param, click.Option)]
 
     def shown(self) -> list[Built]:
         """Return the options that `--help` shows."""
-        entries = self._options()
+        entries = self.options()
         return [e for e in entries if e.key in {*self._first, "full", "json"}] if self._first else entries
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, then options heading by heading: with `--help-all` all of them."""
         everything = bool(ctx.meta.get("all"))
-        listed = self._options() if everything else self.shown()
+        listed = self.options() if everything else self.shown()
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for entry in self.built.values():
             if isinstance(entry.param, click.Argument):
@@ -110,7 +111,7 @@ class Command(click.Command):
                 record = entry.param.get_help_record(ctx)
                 heading = entry.heading if len(listed) > SHOWN else ""
                 sections.setdefault(heading or "Options", []).append((record[0] if record else "", entry.help))
-        hidden = len(self._options()) - len(self.shown())
+        hidden = len(self.options()) - len(self.shown())
         if hidden and not everything:
             sections["Options"].append(("--help-all", f"Show {hidden} more options, too."))
         sections["Options"].append(("--help", "Show this message and exit."))
@@ -119,8 +120,8 @@ class Command(click.Command):
                 with formatter.section(heading):
                     formatter.write_dl(records)
 
-    def invoke(self, ctx: click.Context) -> int:
-        """Call the function that is meant with what was typed; print its result; return the exit code."""
+    def invoke(self, ctx: click.Context) -> None:
+        """Call the function that is meant with what was typed; print its result; leave with its exit code."""
         typed = {
             key: entry.read(ctx.params[key])
             for key, entry in self.built.items()
@@ -132,7 +133,7 @@ class Command(click.Command):
             code = _done(function, arguments, shown, json=bool(typed.get("json")))
             every = shown.get("every")
             if every is None or terminal.left(every * _MINUTE):
-                return code
+                ctx.exit(code)
 
     def _meant(self, typed: dict[str, Any]) -> _Function:
         """Return the function that the options ask for."""

@@ -20,6 +20,8 @@ from mindgauge.records.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mindgauge.cli.command import Command
+
 
 EXTRAS = {
     "classifier": ("huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
@@ -139,6 +141,19 @@ def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> N
 
 
 app = _Mindgauge()
+
+
+def leaves() -> dict[str, Command]:
+    """Return every command that does something, by its words: what is counted, tested and documented."""
+    from mindgauge.cli.command import Command
+
+    return {words: Command(words) for words in registry.COMMANDS}
+
+
+def counted() -> tuple[int, int, int]:
+    """Return how many commands there are, how many options they have, and how many options `run --help` shows."""
+    commands = leaves()
+    return len(commands), sum(len(command.options()) for command in commands.values()), len(commands["run"].shown())
 
 
 def execute() -> int:

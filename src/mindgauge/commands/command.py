@@ -256,7 +256,9 @@ def _described(record: type[msgspec.Struct]) -> dict[str, Any]:
 
 def _of_record(record: msgspec.Struct, said: dict[str, str], heading: str) -> Iterator[Parameter]:
     hints = get_type_hints(type(record), include_extras=True)
-    for name in _described(type(record)):
+    from mindgauge.runs.options import FILE_ONLY
+
+    for name in (name for name in _described(type(record)) if name not in FILE_ONLY):
         entry = _parameter(name, hints[name], getattr(record, name), {})
         option = entry.option._replace(heading=heading)
         yield entry._replace(option=option, help=said.get(name) or entry.help, meta=None)  # the record itself has the bounds

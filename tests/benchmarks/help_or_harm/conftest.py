@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from tests.made_once import made_once
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.commands.export import export
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 
 from .conftest import MODELS, TIMES, VALIDATION, noted
 

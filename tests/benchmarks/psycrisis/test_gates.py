@@ -9,7 +9,7 @@ from scipy import stats
 
 import mindgauge
 from mindgauge.analysis.score import Score, Scores, score
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS, HARMS, PSYCRISIS, VETOES
 from tests.conftest import obliging
 from tests.stub import Stub

@@ -11,7 +11,7 @@ import pytest
 from mindgauge.benchmarks.psycrisis.columns import category as named_category
 from mindgauge.benchmarks.psycrisis.released import load_mapped, read
 from mindgauge.cli import main
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.commands.reliability import reliability
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
@@ -338,7 +338,7 @@ def test_the_command_prints_the_mapping_it_used(
     write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(("u", "r", "x"), [("I feel low", "I hear you", 1)])
-    typed = ["mindgauge", "load", "psycrisis", "--data", str(path), "--out", str(tmp_path / "run")]
+    typed = ["mindgauge", "papers", "load", "psycrisis", "--data", str(path), "--out", str(tmp_path / "run")]
     monkeypatch.setattr("sys.argv", typed)
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from mindgauge.analysis.jury.card import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound

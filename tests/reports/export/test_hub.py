@@ -12,7 +12,7 @@ import yaml
 
 import mindgauge
 from mindgauge.commands.export import export
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import interval, write
 from mindgauge.reports.export.evaluations import HUMAN, MERGED, RAW, REVIEW

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@command()
+@command(without=("adjudicator", "batch", "gate", "training", "seed"))
 def dataset_check(
     run: str | Path,
     *,
@@ -29,7 +29,7 @@ def dataset_check(
     disputed: FromZero = 50,
     criterion: str | None = None,
     adjudicator: str | None = None,
-    batch: Annotated[int, Meta(ge=1), Option(flag="--group")] = 200,
+    batch: int = 200,
     gate: float = 0.4,
     training: FromZero = 10,
     seed: FromZero = 0,
