@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mindgauge.cli.extras import EXTRAS
+from mindgauge.cli.program import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -23,7 +23,7 @@ LATER = {"compression"}
 WITHOUT = """
 import importlib, io, json, sys
 from pathlib import Path
-from mindgauge.cli.extras import EXTRAS
+from mindgauge.cli.program import EXTRAS
 from mindgauge import cli
 
 lacking = {package for packages in EXTRAS.values() for package in packages}

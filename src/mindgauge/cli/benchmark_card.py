@@ -139,5 +139,5 @@ def _commands(entry: BenchmarkListing, benchmark: Benchmark) -> None:
         rated = command_line("rate", name, "--replies", "replies.csv", "--judge", "JUDGE")
         print(f"Replies that exist already: {rated}")
     if benchmark.load is not None:
-        loading = command_line("load", name, "--data", "DIR")
-        print(f"What the authors released: {loading} ({command_line('data', 'list', name)})")
+        loading = command_line("papers", "load", name, "--data", "DIR")
+        print(f"What the authors released: {loading} ({command_line('papers', 'fetch', name)})")

@@ -115,14 +115,14 @@ def _one(parameter: Parameter) -> Built:
         if read is _columns:
             flag = "--map"
     elif listed is int:
-        read = _counted
+        read = seeds
     elif listed is not None:
         several = True
         kind = _kind([*kinds(listed), *(part for part in alternatives if part is Path)], parameter)
         read = _parts if parameter.option.commas else list
     else:
         kind = _kind(alternatives, parameter)
-        read = _price if any(getattr(part, "__name__", "") == "Price" for part in alternatives) else read
+        read = price if any(getattr(part, "__name__", "") == "Price" for part in alternatives) else read
     metavar = metavar or _METAVARS.get(getattr(kind, "name", ""), "TEXT") if not isinstance(kind, click.Choice) else metavar or None
     param: click.Parameter
     if parameter.positional:
@@ -229,7 +229,7 @@ def _numbers(items: Sequence[str]) -> dict[str, float]:
     return result
 
 
-def _counted(text: str) -> list[int]:
+def seeds(text: str) -> list[int]:
     """Read whole numbers: `1..5`, or `1,2,3`.
 
     Raises:
@@ -260,7 +260,7 @@ def where(items: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return result
 
 
-def _price(text: str) -> Price:
+def price(text: str) -> Price:
     """Read a price.
 
     Raises:

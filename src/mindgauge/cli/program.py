@@ -116,19 +116,18 @@ class _Mindgauge(_Group):
 
     def __init__(self) -> None:
         super().__init__("")
-        self.invoke_without_command = True
+        self.invoke_without_command, self.callback = True, _begin
         self.params = [click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version.")]
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Say what to begin with, where no command is named."""
-        if ctx.protected_args or ctx.args:
-            return super().invoke(ctx)
+
+def _begin() -> None:
+    """Say what to begin with, where no command is named."""
+    if click.get_current_context().invoked_subcommand is None:
         print(f"{ABOUT}\n\nTo begin with:")
         wide = max(map(len, registry.FIRST))
         for command, purpose in registry.FIRST.items():
             print(f"  {command:<{wide}}  {purpose}")
         print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
-        return None
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so

@@ -107,7 +107,7 @@ def audit(
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     stated = claim_check.load(claims) if claims is not None else []
     if stated and data is not None:
-        raise UsageError("--claims goes with ratings files or a run; write the released ratings out by `load` first")
+        raise UsageError("--claims goes with ratings files or a run; write the released ratings out by `papers load` first")
     findings, texts, ratings = [], 0, 0
     for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES), layout):
         findings += checks.run(material, subject)

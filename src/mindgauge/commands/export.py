@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import msgspec
 
-from mindgauge.commands.command import NAMED, Count, Option, command
+from mindgauge.commands.command import NAMED, Count, FromZero, Option, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
@@ -34,9 +34,9 @@ _FOLDERS = {"hub", "inspect", "review", "decisions"}
 class ExportOptions(TypedDict, total=False):
     """What one format alone takes; see `export`."""
 
-    draw: int | str | None
-    random: int | None
-    seed: int
+    draw: Annotated[int | str | None, Option(metavar="N")]
+    random: Count | None
+    seed: FromZero
     dataset: str | None
 
 

@@ -1,4 +1,4 @@
-"""`load`: the authors' released replies and ratings, as a run like any other."""
+"""`papers load`: the authors' released replies and ratings, as a run like any other."""
 
 from __future__ import annotations
 

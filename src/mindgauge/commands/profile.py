@@ -1,4 +1,4 @@
-"""`profile`: what models score in every dimension of a suite, and how sure their ranks are."""
+"""`compare` over a suite, in Python `profile`: what models score in every dimension of a suite, and how sure their ranks are."""
 
 from __future__ import annotations
 

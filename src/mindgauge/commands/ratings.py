@@ -1,4 +1,4 @@
-"""`ratings`: ratings as people have them, as one long table."""
+"""`reliability --show-reading`: ratings as people have them, as one long table."""
 
 from __future__ import annotations
 

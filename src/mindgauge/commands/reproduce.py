@@ -1,4 +1,4 @@
-"""`reproduce`: a paper's tables, recomputed from its released files, beside the published numbers."""
+"""`papers reproduce`: a paper's tables, recomputed from its released files, beside the published numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`salvage`: what can still be read of a damaged run, as a new run."""
+"""`status --salvage`: what can still be read of a damaged run, as a new run."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Settings(msgspec.Struct, frozen=True):
             int,
             Meta(
                 ge=1,
-                description="With --engine ray, how many actors share a model's calls; one a node if not given, at least two.",
+                description="With the engine ray, how many actors share a model's calls; one a node if not given, at least two.",
             ),
         ]
         | None

@@ -175,7 +175,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         if self.person is not None and self.person not in set(PersonMode):
             raise UsageError(f"--person is {', '.join(PersonMode)}, not {self.person!r}")
         if PromptStyle.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
-            raise UsageError("--shots and --shot-seed go with --ask few-shot")
+            raise UsageError("--shots and shot_seed go with --ask few-shot")
 
     @property
     def setup(self) -> dict[str, Any]:

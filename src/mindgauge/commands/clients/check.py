@@ -1,4 +1,4 @@
-"""`clients check`: is a model fit to play persons? Tried by itself, on a target whose replies are fixed."""
+"""`run --check-client`: is a model fit to play persons? Tried by itself, on a target whose replies are fixed."""
 
 from __future__ import annotations
 

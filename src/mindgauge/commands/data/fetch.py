@@ -1,4 +1,4 @@
-"""`data fetch`: bring the released files that may be had freely; of the others, say how to ask for them."""
+"""`papers fetch`: bring the released files that may be had freely; of the others, say how to ask for them."""
 
 from __future__ import annotations
 

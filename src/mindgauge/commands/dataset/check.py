@@ -1,4 +1,4 @@
-"""`dataset check`: people label a part of what a panel labelled, blind: what it disagrees on, and a part drawn by lot."""
+"""`dataset label --annotators`: people label a part of what a panel labelled, blind: what it disagrees on, and a part drawn by lot."""
 
 from __future__ import annotations
 

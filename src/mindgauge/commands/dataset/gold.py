@@ -1,4 +1,4 @@
-"""`dataset gold`: people's labels and the panel's go to the items, with how far each can be trusted."""
+"""`dataset label --people`: people's labels and the panel's go to the items, with how far each can be trusted."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _labelled(project: Path, source: PanelRun) -> tuple[pl.DataFrame, float]:
     )
     if (frame["draw"].fill_null("") != source.panel.draw).any():
         raise DataError(
-            f"{project}: not drawn from what this panel says now; make it anew with mindgauge dataset check"
+            f"{project}: not drawn from what this panel says now; make it anew with mindgauge dataset label"
         )
     return frame, gate
 

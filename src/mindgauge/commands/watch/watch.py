@@ -1,4 +1,4 @@
-"""`watch`: one look at what is new in a folder of logs. The same call looks again, or finishes a look that broke off."""
+"""`logs watch`: one look at what is new in a folder of logs. The same call looks again, or finishes a look that broke off."""
 
 from __future__ import annotations
 
