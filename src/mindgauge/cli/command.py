@@ -109,7 +109,8 @@ class Command(click.Command):
                 sections["Arguments"].append((entry.param.make_metavar(ctx), entry.help))
             elif entry in listed:
                 record = entry.param.get_help_record(ctx)
-                heading = entry.heading if len(listed) > SHOWN else ""
+                first = not self._first or entry.key in {*self._first, "full", "json"}
+                heading = "" if not everything or first else entry.heading or "More options"
                 sections.setdefault(heading or "Options", []).append((record[0] if record else "", entry.help))
         hidden = len(self.options()) - len(self.shown())
         if hidden and not everything:
@@ -176,8 +177,9 @@ class Command(click.Command):
         switch = f"--{function.option.replace('_', '-')}"
         if function.option and (not owners or owners[0] is self._own):
             return f"{flag} does not go with {switch}"
-        asked = next((f"--{owner.option.replace('_', '-')}" for owner in owners if owner.option), "")
-        return f"{flag} goes with {asked}" if asked else f"{flag} has no use here"
+        owner = owners[0]
+        asked = f"--{owner.option.replace('_', '-')}" if owner.option else printers.NEEDED[owner.name]
+        return f"{flag} goes with {asked}"
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so

@@ -47,8 +47,10 @@ def _of_suite(typed: dict[str, Any]) -> bool:
     runs = [Path(run) for run in typed.get("runs", ())]
     if "by" in typed or not all((run / "manifest.toml").is_file() for run in runs):
         return False
-    return bool(suite.of(name for run in runs for name in manifest.read(run).get("benchmarks", ())))
+    return bool(suite.of(name for run in runs for name in manifest.read(run).get("plan", {}).get("benchmarks", ())))
 
 
 AUTOMATIC = {"profile": _of_suite, "papers_list": lambda typed: "name" not in typed}
 """Step of a command that no option asks for → whether it is meant by what was typed."""
+NEEDED = {"profile": "runs of a suite of benchmarks", "compare": "runs that are of no suite", "papers_list": "no name", "papers_fetch": "a name"}
+"""Such a step, and the command's own → what its options go with."""

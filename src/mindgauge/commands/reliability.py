@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    first=("reference", "scale", "nominal", "unsafe", "critical", "levels", "plan", "show_reading", "out", "columns_of_layout", "resamples"),
+    first=("reference", "scale", "nominal", "unsafe", "critical", "levels", "plan", "show_reading", "out", "map", "rater"),
     doing="Estimating",
 )
 def reliability(

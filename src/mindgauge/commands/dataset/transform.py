@@ -97,15 +97,10 @@ def dataset_transform(
         dry_run: Only say what it would take.
         options: how models are called, and what it may cost:
 
-            temperature: of the model that writes; its own default if not given.
-            max_tokens: its longest answer.
-            judge_temperature: of the checker.
-            judge_max_tokens: its longest answer.
-            max_cost: US dollars that the run may cost in all.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what the user must know.
-            command: what the user typed, for the manifest.
+            temperature: Of the model that writes; its own default if not given.
+            max_tokens: The longest answer asked of the model that writes.
+            judge_temperature: Of the checker.
+            judge_max_tokens: The longest answer asked of the checker.
 
     Raises:
         TypeError: there is no such option.

@@ -71,24 +71,8 @@ def compare(
         dry_run: Only say what it would take.
         resamples: Of conversations.
         seed: Of the resampling.
-        options: how judges judge, and what it may cost:
-
-            method: of judging: `general`, `rule`, `chain`.
-            judge_runs: judgements per reply, judge and method.
-            mode: `joint` or `split`.
-            protocol: `gold` or `recognised`, see `run`.
-            judge_temperature: of the judges; None for their own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            instrument: a folder with prompts and a rubric of another instrument, such as the authors' (docs/own_prompts.md): judges rate by
-                it and by the benchmark's own, so that both stand beside people on the same replies.
-            max_cost: US dollars.
-            own_family: let models judge replies by models of their own family, too.
-            qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
-            anchors: at most this many of those, spread over levels and protocols, see `run`.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what will probably be too long for a model.
-            command: what the user typed, for the manifest.
+        options: How judges judge, and what it may cost: the fields of `Judging`, `Settings` and `RunConfig` in
+            `mindgauge.runs.options`, each with its sentence there.
 
     Raises:
         TypeError: there is no such option.

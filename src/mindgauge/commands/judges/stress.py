@@ -88,15 +88,8 @@ def stress(
         dry_run: Only say what it would take.
         options: how the judge judges, and what it may cost:
 
-            judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
-            mode: `joint` or `split`; the other is one of the probes.
-            method: `general`, `rule` or `chain`.
-            judge_temperature: of the judge; None for its own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            max_cost: US dollars.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            command: what the user typed, for the manifest.
+            judge_runs: Verdicts on each version; two at least say how often the judge changes its mind by itself.
+            method: One of general, rule or chain.
 
     Raises:
         TypeError: there is no such option.
