@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 import pytest
-import typer
+import click
 from click.testing import CliRunner
 
 import mindgauge
@@ -67,12 +67,11 @@ FIRST_READ = ("README.md", "docs/start.md")
 FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md", "docs/papers.md")
 """Their commands build on each other; `test_own_benchmark_page.py`, `docs/test_trial.py` and `commands/test_rows_of_papers.py` run
 them in order."""
-SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
+SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
 READING = {
-    ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
-    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
-    ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
-    ("clients", "list"), ("data", "list"),
+    ("list",), ("reliability",), ("audit",), ("report",), ("compare",), ("export",), ("status",),
+    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("papers", "load"), ("papers", "reproduce"),
+    ("annotate", "new"),
 }  # fmt: skip
 
 
@@ -129,19 +128,18 @@ COMMANDS = sorted(set(commands()))
 every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
 
 
-PARSER = app
-
-
 def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     """Return the parser's command, its name, and what follows it."""
-    verb: Any = PARSER
+    verb: Any = app
     name: list[str] = []
     rest = [*words]
-    while hasattr(verb, "commands"):
-        if rest and rest[0] not in verb.commands and "RUN" in verb.commands:
-            rest.insert(0, "RUN")  # a group that a run's name may follow
+    while isinstance(verb, click.Group) and rest:
+        if verb.get_command(None, rest[0]) is None and getattr(verb, "usual", ""):
+            rest.insert(0, verb.usual)  # a group of which one command is usual
         name.append(rest.pop(0))
-        verb = verb.commands[name[-1]]
+        found = verb.get_command(None, name[-1])
+        assert found is not None, words
+        verb = found
     return verb, tuple(name), rest
 
 
@@ -162,7 +160,7 @@ def test_pages_show_many_commands() -> None:
 @every
 def test_it_is_understood_by_the_real_parser(command: Command) -> None:
     verb, _, rest = verb_of(command.words)
-    if not rest and "mindgauge" in command.page:
+    if not rest and ("mindgauge" in command.page or isinstance(verb, click.Group)):
         return  # only the verb is named
     bare = not rest  # a verb in a sentence
     problem, params = parsed(verb, rest)
@@ -320,7 +318,7 @@ def laid_out(world: Path, here: Path, named: str) -> None:
         if name in named:
             asked = "mentalbench" if "mentalbench --replies" in named else "run"
             shutil.copytree(world / asked, here / name)
-    if SUITE in named or "profile" in named:
+    if SUITE in named:
         shutil.copytree(world / SUITE, here / SUITE)
 
 
@@ -335,8 +333,6 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
     words = ["DIR" if shared.match(word) else named.get(word, word) for word in rest]
     if any(word.startswith("s3://") for word in words) or any("ray" in word for word in words if word != "--engine"):
         return None
-    if name == ("profile",):
-        words = [SUITE if word in {"RUN", "RUNS"} else word for word in words]
     if name in SENDING and "--dry-run" not in words:
         words.append("--dry-run")
     return words
@@ -354,7 +350,7 @@ def runnable() -> Iterator[Any]:
         if command.page in FOLLOWED:
             continue
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
-            named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""
+            named = rest[0] if name[-1] in {"load", "reproduce", "run", "rate"} else ""
             shape = (name, named, *sorted(word for word in rest if word.startswith("--")))
             known = {shape} if command.page in FIRST_READ else {shape, (name, named)}
             yield later(command) if known & shapes else command
@@ -370,8 +366,8 @@ def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pyt
     _, name, rest = verb_of(command.words)
     words = filled(command, name, rest)
     assert words is not None
-    if name in {("load",), ("salvage",), ("annotate", "new"), ("run",)}:
-        for out in [words[place + 1] for place, word in enumerate(words) if word == "--out"] + ["labels"] * (
+    if name in {("papers", "load"), ("status",), ("annotate", "new"), ("run",)}:
+        for out in [words[place + 1] for place, word in enumerate(words) if word in {"--out", "--salvage"}] + ["labels"] * (
             name[0] == "annotate"
         ):
             shutil.rmtree(here / out, ignore_errors=True)

@@ -112,7 +112,7 @@ def test_a_folder_of_anything(tmp_path: Path) -> None:
 
 
 def test_a_run_directory(small: Copy, tmp_path: Path) -> None:
-    load("help_or_harm", data=small.root, out=tmp_path / "run")
+    papers_load("help_or_harm", data=small.root, out=tmp_path / "run")
     result = audit(tmp_path / "run")
     assert {finding.subject for finding in result.findings} <= {
         "run: help_or_harm/crisis_type",

@@ -30,7 +30,7 @@ def test_mentalbench_from_the_released_files(tmp_path: Path) -> None:
     data = Path(os.environ.get("MINDGAUGE_DATA", "/nowhere")) / "mentalbench"
     if not data.is_dir():
         pytest.skip("MINDGAUGE_DATA names no folder with mentalbench")
-    load("mentalbench", data=data, out=tmp_path / "run")
+    papers_load("mentalbench", data=data, out=tmp_path / "run")
     assert faults(write([tmp_path / "run"])) == []
 
 

@@ -81,7 +81,7 @@ def test_whose_reply_it_is_is_told_when_the_batch_is_closed(tmp_path: Path) -> N
 def test_the_command_line_exports_and_imports(labelled: Annotation, fresh: Path, tmp_path: Path) -> None:
     run = CliRunner()
     told = run.invoke(
-        app, ["export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"]
+        app, ["annotate", "export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"]
     )
     found = json.loads(told.stdout)
     assert (found["to"], found["batches"]) == ("label-studio", [1])

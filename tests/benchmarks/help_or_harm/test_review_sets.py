@@ -68,7 +68,7 @@ def facts(found: Released, row: int) -> dict[str, Any]:
 
 
 def table(copy: Copy, out: Path, rater: str) -> pl.DataFrame:
-    run = load("help_or_harm/response", data=copy.root, out=out / "run").run
+    run = papers_load("help_or_harm/response", data=copy.root, out=out / "run").run
     export(run, to="hub", out=out / "hub", licence="MIT")
     return pl.read_parquet(out / f"hub/evaluations/sampled_review_sets/{SET}__{rater}.parquet")
 

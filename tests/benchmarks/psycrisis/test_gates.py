@@ -30,7 +30,7 @@ def judged(write: Callable[..., Path], tmp_path: Path, rows: list[Row]) -> Score
         (u, f"reply {i}", c, m, *({**HARMLESS, **v}.get(n, 0) for n in names)) for i, (u, c, m, v) in enumerate(rows)
     ]
     mapping = {"user": "u", "reply": "r", "category": "c", "model": "m", **{f"judge.J.{n}": n for n in names}}
-    load("psycrisis", data=write(("u", "r", "c", "m", *names), table), mapping=mapping, out=tmp_path / "run")
+    papers_load("psycrisis", data=write(("u", "r", "c", "m", *names), table), mapping=mapping, out=tmp_path / "run")
     return score(tmp_path / "run", resamples=50)
 
 

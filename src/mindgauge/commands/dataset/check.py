@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@command(without=("adjudicator", "batch", "gate", "training", "seed"))
+@command(without=("adjudicator", "batch", "gate", "seed"))
 def dataset_check(
     run: str | Path,
     *,
