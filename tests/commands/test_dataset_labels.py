@@ -362,7 +362,7 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with Stub(judge) as stub:
         for command in commands[:4]:
-            if " gold " in command:
+            if " --people " in command:
                 with Annotation.open(Path("nights-people")) as annotation:
                     everybody_works(annotation, rule)
             typed = re.sub(r"--judge \S+/(\S+)", rf"--judge {stub.url}#\1", command)

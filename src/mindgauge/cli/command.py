@@ -136,6 +136,18 @@ class Command(click.Command):
             if every is None or terminal.left(every * _MINUTE):
                 ctx.exit(code)
 
+    def missing(self, ctx: click.Context) -> str:
+        """Say which required option or argument was not typed; empty where none lacks."""
+        typed = {key: ctx.params[key] for key in self.built if ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE}
+        known = self._known(self._meant(typed))
+        lacking = next((key for key, entry in known.items() if entry.required and key not in typed), None)
+        return "" if lacking is None else click.MissingParameter(ctx=ctx, param=self.built[lacking].param).format_message()
+
+    def _known(self, function: _Function) -> dict[str, Built]:
+        """Return options and arguments of a function by key: its arguments have the keys of the command's own."""
+        places = (entry.key for entry in self._own.built if isinstance(entry.param, click.Argument))
+        return {(next(places) if isinstance(entry.param, click.Argument) else entry.key): entry for entry in function.built}
+
     def _meant(self, typed: dict[str, Any]) -> _Function:
         """Return the function that the options ask for."""
         for step in self._steps:
@@ -150,24 +162,20 @@ class Command(click.Command):
         Raises:
             UsageError: an option is missing, or has no use here.
         """
-        own = [entry for entry in self._own.built if isinstance(entry.param, click.Argument)]
-        places = iter(own)
-        known = {(next(places).key if isinstance(entry.param, click.Argument) else entry.key): entry for entry in function.built}
+        known = self._known(function)
         display = {entry.key: entry for entry in function.shown}
         for key in typed:
             if key not in {*known, *display, function.option, "json"}:
                 raise UsageError(self._useless(key, function))
-        for key, entry in known.items():
-            if entry.required and key not in typed:
-                raise click.MissingParameter(ctx=ctx, param=self.built[key].param)
+        if lacking := self.missing(ctx):
+            raise UsageError(lacking)
         values = {entry.name: typed[key] for key, entry in known.items() if key in typed}
-        first = own[0] if own else None
-        if first is not None and first.key in typed and function is not self._own:
-            entry = next(entry for key, entry in known.items() if key == first.key)
-            if isinstance(typed[first.key], list | tuple) and entry.param.nargs == 1:
-                if len(typed[first.key]) > 1:
+        for key, entry in known.items():
+            one = isinstance(entry.param, click.Argument) and entry.param.nargs == 1
+            if one and function is not self._own and isinstance(typed.get(key), list | tuple):
+                if len(typed[key]) > 1:
                     raise UsageError(f"--{function.option.replace('_', '-')} takes one of these at a time")
-                values[entry.name] = typed[first.key][0]
+                values[entry.name] = typed[key][0]
         return options.values(values, function.signature.parameters), {entry.name: typed[key] for key, entry in display.items() if key in typed}
 
     def _useless(self, key: str, function: _Function) -> str:
