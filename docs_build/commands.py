@@ -24,7 +24,10 @@ def written() -> str:
             for words, command in commands.items():
                 if words.split()[0] == name:
                     more = "--help" if len(command.shown()) == len(command.options()) else "--help-all"
-                    sections += [f"{'#' * (2 + len(words.split()))} mindgauge {words}", fence(_help(*words.split(), more))]
+                    sections += [
+                        f"{'#' * (2 + len(words.split()))} mindgauge {words}",
+                        fence(_help(*words.split(), more)),
+                    ]
     return page(
         "Commands",
         "Every command, as `mindgauge COMMAND --help-all` says it. `mindgauge` alone says five to begin with.",

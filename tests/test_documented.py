@@ -16,14 +16,15 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import polars as pl
 import pytest
-import click
 from click.testing import CliRunner
 
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.cli import app, options
+from mindgauge.cli.command import Command as Verb
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError, UsageError
@@ -134,9 +135,10 @@ def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     name: list[str] = []
     rest = [*words]
     while isinstance(verb, click.Group) and rest:
-        if verb.get_command(None, rest[0]) is None and getattr(verb, "usual", ""):
-            rest.insert(0, verb.usual)  # a group of which one command is usual
-        found = verb.get_command(None, rest[0])
+        group: Any = verb
+        if group.get_command(None, rest[0]) is None and group.usual:
+            rest.insert(0, group.usual)  # a group of which one command is usual
+        found = group.get_command(None, rest[0])
         if found is None:
             break  # what is not there, `test_it_is_understood_by_the_real_parser` says
         name.append(rest.pop(0))
@@ -148,9 +150,10 @@ def parsed(verb: Any, words: list[str]) -> tuple[str, dict[str, Any]]:
     """Read words as the command line does: what is wrong with them, and what they say."""
     try:
         context = verb.make_context(verb.name, words)
-        return verb.missing(context) if hasattr(verb, "missing") else "", context.params
     except click.ClickException as error:
         return error.format_message(), {}
+    missing = verb.missing(context) if isinstance(verb, Verb) else ""
+    return missing, {} if missing else context.params
 
 
 def test_pages_show_many_commands() -> None:
@@ -370,9 +373,9 @@ def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pyt
     words = filled(command, name, rest)
     assert words is not None
     if name in {("papers", "load"), ("status",), ("annotate", "new"), ("run",)}:
-        for out in [words[place + 1] for place, word in enumerate(words) if word in {"--out", "--salvage"}] + ["labels"] * (
-            name[0] == "annotate"
-        ):
+        for out in [words[place + 1] for place, word in enumerate(words) if word in {"--out", "--salvage"}] + [
+            "labels"
+        ] * (name[0] == "annotate"):
             shutil.rmtree(here / out, ignore_errors=True)
     if name == ("new",):
         shutil.rmtree(here / words[0], ignore_errors=True)

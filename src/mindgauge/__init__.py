@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from mindgauge.commands.gate import gate as gate
     from mindgauge.commands.gate import gate_baseline as gate_baseline
     from mindgauge.commands.gate import gate_init as gate_init
-    from mindgauge.commands.judges.compare import compare as judges_compare
-    from mindgauge.commands.judges.escalation import escalation as judges_escalation
-    from mindgauge.commands.judges.panel import panel as judges_panel
-    from mindgauge.commands.judges.rationales import rationales as judges_rationales
-    from mindgauge.commands.judges.rationales import rationales_export as judges_rationales_export
-    from mindgauge.commands.judges.rationales import rationales_import as judges_rationales_import
-    from mindgauge.commands.judges.stress import stress as judges_stress
+    from mindgauge.commands.judges import compare as _compare
+    from mindgauge.commands.judges import escalation as _escalation
+    from mindgauge.commands.judges import panel as _panel
+    from mindgauge.commands.judges import rationales as _rationales
+    from mindgauge.commands.judges import stress as _stress
     from mindgauge.commands.list import list as list  # noqa: A004 - the command's name
     from mindgauge.commands.load import papers_load as papers_load
     from mindgauge.commands.logs.logs import logs_sample as logs_sample
@@ -69,6 +67,11 @@ if TYPE_CHECKING:
     from mindgauge.records import Status as Status
     from mindgauge.records.errors import MindgaugeError as MindgaugeError
     from mindgauge.records.ratings import RatingLayout as RatingLayout
+
+    judges_compare, judges_escalation, judges_panel = _compare.compare, _escalation.escalation, _panel.panel
+    judges_stress = _stress.stress
+    judges_rationales = _rationales.rationales
+    judges_rationales_export, judges_rationales_import = _rationales.rationales_export, _rationales.rationales_import
 
 _WHERE = {name: place for name, place in _functions().items() if name != "reply"}
 _WHERE |= {

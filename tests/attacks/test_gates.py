@@ -259,4 +259,6 @@ def test_a_watch_draws_its_own_sample(policy: Callable[[str], Path], tmp_path: P
     _drawn(tmp_path)
     rule = policy(f'[[must]]\nrule = "share_at_most_2.high <= 0.2"\nbenchmark = "{RESPONSE}"\n')
     with pytest.raises(UsageError, match="a watch draws its own"):
-        mindgauge.logs_watch(tmp_path / "logs", policy=rule, judge=Function(judged, name="judged"), out=tmp_path / "watch")
+        mindgauge.logs_watch(
+            tmp_path / "logs", policy=rule, judge=Function(judged, name="judged"), out=tmp_path / "watch"
+        )

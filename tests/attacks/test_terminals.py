@@ -150,7 +150,17 @@ def test_what_a_server_answers_is_printed_plainly(
         return web.json_response({"error": {"message": f"no {HOSTILE}"}}, status=status)
 
     with Stub(refusing) as stub:
-        words = ["run", CLOSED, "--model", stub.model, "--limit", "2", *configured(tmp_path, tries=1), "--out", str(tmp_path / "r")]
+        words = [
+            "run",
+            CLOSED,
+            "--model",
+            stub.model,
+            "--limit",
+            "2",
+            *configured(tmp_path, tries=1),
+            "--out",
+            str(tmp_path / "r"),
+        ]
         monkeypatch.setattr(sys, "argv", ["mindgauge", *words])
         with pytest.raises(SystemExit):
             main()

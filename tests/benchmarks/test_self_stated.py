@@ -218,7 +218,9 @@ def test_a_zip_is_read_as_its_folder(whole: Path, tmp_path: Path) -> None:
     packed, plain = (mindgauge.papers_reproduce(NAME, data=data) for data in (tmp_path / "hub.zip", whole))
     assert packed.cells == plain.cells
     assert packed.checked == plain.checked
-    loads = [mindgauge.papers_load(NAME, data=data, out=tmp_path / data.name[:5]) for data in (tmp_path / "hub.zip", whole)]
+    loads = [
+        mindgauge.papers_load(NAME, data=data, out=tmp_path / data.name[:5]) for data in (tmp_path / "hub.zip", whole)
+    ]
     assert loads[0].ratings == loads[1].ratings
 
 
@@ -480,7 +482,10 @@ def test_a_broken_file_of_stored_outputs_stops_and_is_named(tmp_path: Path) -> N
         made.ethics(tmp_path, model, made.RIGHT)
     (path,) = tmp_path.glob("**/gpt-5.1-*.json")
     path.write_bytes(path.read_bytes()[:200])
-    for command in (("papers", "load", "trustmh/ethics", "--out", tmp_path / "run"), ("papers", "reproduce", "trustmh")):
+    for command in (
+        ("papers", "load", "trustmh/ethics", "--out", tmp_path / "run"),
+        ("papers", "reproduce", "trustmh"),
+    ):
         done = in_process.mindgauge(*command, "--data", tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert path.name in done.stderr

@@ -237,7 +237,16 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
 def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Path) -> None:
     with Stub(lambda body, n: web.json_response({"choices": []})) as stub:
         done = mindgauge(
-            "run", RESPONSE, "--model", stub.model, "--limit", 3, *configured(tmp_path, tries=1), "--json", folder=tmp_path, code=1
+            "run",
+            RESPONSE,
+            "--model",
+            stub.model,
+            "--limit",
+            3,
+            *configured(tmp_path, tries=1),
+            "--json",
+            folder=tmp_path,
+            code=1,
         )
     assert json.loads(done.stdout)["statuses"] == {"failed": 3}
     assert "all 3 replies failed, so nothing was measured" in done.stderr

@@ -59,7 +59,6 @@ def folder(tmp_path: Path) -> Path:
         ["score", "first run"],
         ["status", "first run"],
         ["compare", "first run"],
-        ["compare", "first run"],
         [
             "annotate",
             "new",

@@ -48,7 +48,9 @@ def test_a_run_stands_below_the_published_rows_and_says_why_it_may_not(published
         ("all 800 items: 2 were asked about" if published else "not run --as-published") in reason
         for reason in row.reasons
     )
-    result = in_process.mindgauge("papers", "reproduce", "dialogue_safety", "--data", data, "--beside", tmp_path / "run")
+    result = in_process.mindgauge(
+        "papers", "reproduce", "dialogue_safety", "--data", data, "--beside", tmp_path / "run"
+    )
     assert f"new: {row.row}"[:20] in result.stdout
     assert "not comparable with Table 2" in result.stdout
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,6 @@ from mindgauge.analysis.fidelity.records import Fitness
 from mindgauge.benchmarks.conversations.conversations import persons
 from mindgauge.benchmarks.persons.listener import listener, replying
 from mindgauge.benchmarks.persons.state import signs
-from mindgauge.cli import main
 from mindgauge.commands.clients.check import ClientCheck
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store

@@ -296,4 +296,7 @@ def test_listed_files_are_those_that_were_released(tmp_path: Path) -> None:
         for name in ("dialogue_safety", "mentalbench"):
             assert mindgauge.papers_fetch(name, out=tmp_path / name, mirror=mirror)
         served.shutdown()
-    assert mindgauge_command("papers", "reproduce", "dialogue_safety", "--data", tmp_path / "dialogue_safety").returncode == 0
+    assert (
+        mindgauge_command("papers", "reproduce", "dialogue_safety", "--data", tmp_path / "dialogue_safety").returncode
+        == 0
+    )

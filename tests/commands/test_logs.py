@@ -80,7 +80,9 @@ def test_strata_and_kept_introductions_are_said_apart(log: Path, tmp_path: Path)
     everything = mindgauge_command("logs", "sample", log, "--out", tmp_path / "all.jsonl").stdout
     assert "1 introduction (my name is …) kept as it is: --names FILE" in " ".join(everything.split())
     (tmp_path / "names.txt").write_text("", encoding="utf-8")
-    named = mindgauge_command("logs", "sample", log, "--out", tmp_path / "named.jsonl", "--names", tmp_path / "names.txt").stdout
+    named = mindgauge_command(
+        "logs", "sample", log, "--out", tmp_path / "named.jsonl", "--names", tmp_path / "names.txt"
+    ).stdout
     assert "introduction" not in named
     assert "Sarah" not in (tmp_path / "named.jsonl").read_text(encoding="utf-8")
 

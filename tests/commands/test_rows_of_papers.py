@@ -544,7 +544,9 @@ def test_what_differs_by_design_is_listed_and_no_blanket_no(tmp_path: Path) -> N
     assert table is not None
     assert (row["comparable"], row["reasons"]) == (True, [])
     assert row["but_for"] == table.not_rebuilt != []
-    shown = " ".join(command("papers", "reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout.split())
+    shown = " ".join(
+        command("papers", "reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout.split()
+    )
     assert "comparable with the table of agreement with experts, n = 18 beside E1 but for: on which replies" in shown
     assert "not comparable" not in shown
 

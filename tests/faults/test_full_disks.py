@@ -119,7 +119,10 @@ class Volume(NamedTuple):
 
     def typed(self, name: str, line: str) -> Done:
         """Run a command whose output goes to this disk."""
-        return command(*name.partition(" (")[0].removesuffix(" RUN").split(), *(word.format_map(self.material) for word in line.split()))
+        return command(
+            *name.partition(" (")[0].removesuffix(" RUN").split(),
+            *(word.format_map(self.material) for word in line.split()),
+        )
 
     def clear(self) -> None:
         for path in self.path.iterdir():

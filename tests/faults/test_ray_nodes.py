@@ -97,7 +97,9 @@ def test_a_token_that_does_not_fit_is_said_at_once(
 ) -> None:
     with Server() as server:
         for where in ({}, {"RAY_ADDRESS": nodes.address}):
-            arguments = command(server, tmp_path / "r", WORK, *configured(tmp_path, engine="ray" if where else nodes.client))
+            arguments = command(
+                server, tmp_path / "r", WORK, *configured(tmp_path, engine="ray" if where else nodes.client)
+            )
             said = one_line(finish(arguments, 2, **environment, **where, HOME=str(tmp_path)))
             assert problem in said and "RAY_AUTH_TOKEN" in said
         assert server.calls == 0
@@ -110,5 +112,7 @@ def test_an_endpoint_that_refuses_us_says_the_same_through_an_actor(nodes: Nodes
     with Server() as server:
         server.fault = refuse
         plainly = finish(command(server, tmp_path / "a", WORK), 1)
-        carried = finish(command(server, tmp_path / "b", WORK, *configured(tmp_path, engine=nodes.client)), 1, **nodes.environment)
+        carried = finish(
+            command(server, tmp_path / "b", WORK, *configured(tmp_path, engine=nodes.client)), 1, **nodes.environment
+        )
     assert one_line(carried) == one_line(plainly)

@@ -23,6 +23,9 @@ def show_audit(result: Audit, call: Call, *, fail_on: Literal["error", "warning"
     """Print how much was found and the gravest of it, then each finding; findings of one kind together without `full`.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         fail_on: error or warning: exit with 1 if there are such findings.
     """
     del call, fail_on

@@ -80,15 +80,23 @@ class Command(click.Command):
                 about = function.signature.about.partition(". ")[0].rstrip(".")
                 flag = f"--{function.option.replace('_', '-')}"
                 param = click.Option([flag], is_flag=True, default=None)
-                self.built[function.option] = options.Built(function.option, function.option, param, "", f"{about}.", required=False, read=bool)
+                self.built[function.option] = options.Built(
+                    function.option, function.option, param, "", f"{about}.", required=False, read=bool
+                )
         json = click.Option(["--json"], is_flag=True, default=None)
         self.built["json"] = options.Built("json", "json", json, "", "Print JSON instead.", required=False, read=bool)
         if self._own.signature.declaration.each:
             arguments[0].param.nargs = -1
             arguments[0].param.metavar = f"{arguments[0].name.upper()}S..."
-        super().__init__(words.rpartition(" ")[2], params=[entry.param for entry in self.built.values()], help=self._own.signature.about)
+        super().__init__(
+            words.rpartition(" ")[2],
+            params=[entry.param for entry in self.built.values()],
+            help=self._own.signature.about,
+        )
         if len(self.shown()) < len(self.options()):
-            self.params.append(click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all))
+            self.params.append(
+                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all)
+            )
 
     def options(self) -> list[Built]:
         """Return all options; `--help` is none of them."""
@@ -138,15 +146,21 @@ class Command(click.Command):
 
     def missing(self, ctx: click.Context) -> str:
         """Say which required option or argument was not typed; empty where none lacks."""
-        typed = {key: ctx.params[key] for key in self.built if ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE}
+        typed = {
+            key: ctx.params[key] for key in self.built if ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE
+        }
         known = self._known(self._meant(typed))
         lacking = next((key for key, entry in known.items() if entry.required and key not in typed), None)
-        return "" if lacking is None else click.MissingParameter(ctx=ctx, param=self.built[lacking].param).format_message()
+        return (
+            "" if lacking is None else click.MissingParameter(ctx=ctx, param=self.built[lacking].param).format_message()
+        )
 
     def _known(self, function: _Function) -> dict[str, Built]:
         """Return options and arguments of a function by key: its arguments have the keys of the command's own."""
         places = (entry.key for entry in self._own.built if isinstance(entry.param, click.Argument))
-        return {(next(places) if isinstance(entry.param, click.Argument) else entry.key): entry for entry in function.built}
+        return {
+            (next(places) if isinstance(entry.param, click.Argument) else entry.key): entry for entry in function.built
+        }
 
     def _meant(self, typed: dict[str, Any]) -> _Function:
         """Return the function that the options ask for."""
@@ -156,7 +170,9 @@ class Command(click.Command):
                 return step
         return self._own
 
-    def _arguments(self, function: _Function, ctx: click.Context, typed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _arguments(
+        self, function: _Function, ctx: click.Context, typed: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return keyword arguments of a function and of its printer.
 
         Raises:
@@ -176,7 +192,9 @@ class Command(click.Command):
                 if len(typed[key]) > 1:
                     raise UsageError(f"--{function.option.replace('_', '-')} takes one of these at a time")
                 values[entry.name] = typed[key][0]
-        return options.values(values, function.signature.parameters), {entry.name: typed[key] for key, entry in display.items() if key in typed}
+        return options.values(values, function.signature.parameters), {
+            entry.name: typed[key] for key, entry in display.items() if key in typed
+        }
 
     def _useless(self, key: str, function: _Function) -> str:
         """Say with what an option goes, where it has no use."""
@@ -190,7 +208,7 @@ class Command(click.Command):
         return f"{flag} goes with {asked}"
 
 
-def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
+def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     del param
     if wanted:
         ctx.meta["all"] = True

@@ -25,6 +25,9 @@ def show_compare(result: SystemComparison, call: Call, *, full: bool = False, sh
     """Print which system is better, on what.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.
     """
     del call
@@ -200,6 +203,9 @@ def show_profile(result: Profile, call: Call, *, ranks: bool = False, full: bool
     """Print how models do over the dimensions of a suite.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         ranks: Of a suite: also the source's ranks, of the mean of task ranks.
     """
     del call

@@ -39,7 +39,7 @@ def show_judges_compare(comparison: JudgeComparison, call: Call, *, full: bool =
     answer.then("report", comparison.run)
 
 
-def _first(comparison: "JudgeComparison") -> None:
+def _first(comparison: JudgeComparison) -> None:
     """Print who agrees most with people, and how many differences between judges are real."""
     from mindgauge.analysis.judge_comparison.result import MAIN
 
@@ -60,7 +60,7 @@ def _first(comparison: "JudgeComparison") -> None:
     )
 
 
-def _differing(comparison: "JudgeComparison") -> str:
+def _differing(comparison: JudgeComparison) -> str:
     if not comparison.differences:
         return ""
     real = sum(difference.real is True for difference in comparison.differences)
@@ -68,7 +68,7 @@ def _differing(comparison: "JudgeComparison") -> str:
     return f"{real} of {plural(len(comparison.differences), 'difference')} are real; {unknown} cannot be tested."
 
 
-def _at_a_glance(comparison: "JudgeComparison") -> None:
+def _at_a_glance(comparison: JudgeComparison) -> None:
     from mindgauge.reports.judge_tables import sheets
     from mindgauge.reports.table_renderings import narrowed
 
@@ -78,7 +78,7 @@ def _at_a_glance(comparison: "JudgeComparison") -> None:
     render.notes(comparison.notes, full=False)
 
 
-def _in_full(comparison: "JudgeComparison") -> None:
+def _in_full(comparison: JudgeComparison) -> None:
     from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
 
     for table in sheets(comparison):
@@ -116,14 +116,14 @@ _BRIEF = (
 )
 
 
-def bound(estimate: "Bound | None", *, share: bool = False) -> str:
+def bound(estimate: Bound | None, *, share: bool = False) -> str:
     """Write an estimate as `0.50 [0.40, 0.60]`: a dash where it is not defined, nothing where it is not asked."""
     if estimate is None:
         return ""
     return bounded(estimate.value, estimate.low, estimate.high, "share" if share else "level")
 
 
-def missing(estimates: Iterable[tuple[str, str, "Bound"]]) -> list[str]:
+def missing(estimates: Iterable[tuple[str, str, Bound]]) -> list[str]:
     """Say why estimates or their intervals are not there, each reason once.
 
     Args:
@@ -151,7 +151,7 @@ def show_judges_stress(result: Stress, call: Call, *, full: bool = False) -> Non
         _stress_show(result, full=full)
 
 
-def _stress_show(result: "Stress", *, full: bool) -> None:
+def _stress_show(result: Stress, *, full: bool) -> None:
     """Print what moves the judge, and of how many verdicts that is said; then the effects, those that move it first."""
     from mindgauge.reports.stress import PAGE, line, readings, sheets
     from mindgauge.reports.table_renderings import narrowed
@@ -189,7 +189,7 @@ def show_judges_panel(result: Panels, call: Call, *, full: bool = False) -> None
         render.notes(result.notes, full=full)
 
 
-def _panel_first(result: "Panels") -> None:
+def _panel_first(result: Panels) -> None:
     """Print what the judges are together, and whether their jury is nearer to people than one of them; then who agrees how far."""
     from mindgauge.reports import juries
     from mindgauge.reports.table_renderings import narrowed
@@ -204,7 +204,7 @@ def _panel_first(result: "Panels") -> None:
         answer.sheet(short, sum(len(table.rows) for table in tables))
 
 
-def _panel_in_full(panel: "JuryCard") -> None:
+def _panel_in_full(panel: JuryCard) -> None:
     from mindgauge.reports import juries
 
     print(f"{panel.criterion}: {', '.join(panel.members)}")
@@ -231,7 +231,7 @@ def show_judges_escalation(result: Escalation, call: Call, *, full: bool = False
     answer.then("export", call.arguments["run"], "--to", "review", "--unsafe", call.arguments["unsafe"])
 
 
-def _escalation_show(result: "Escalation", *, full: bool) -> None:
+def _escalation_show(result: Escalation, *, full: bool) -> None:
     """Print how much people must read in the order to be used, and what that guarantees; then the orders, the shortest first."""
     from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
     from mindgauge.reports.reading_order import of_orders

@@ -25,6 +25,8 @@ def show_logs_watch(result: WatchResult, call: Call, *, every: float | None = No
     """Print what a look says in one line, what must be known of it, and where the charts are.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
         every: Look again after this many minutes, until interrupted; else once.
     """
     del call, every

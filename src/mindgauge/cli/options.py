@@ -55,7 +55,13 @@ def built(parameters: Sequence[Parameter]) -> list[Built]:
             said = inspect.Parameter.empty, Option(heading=_OF_SHAPE), None, False
             entries += [_one(Parameter(name, str, "", text, *said[1:])) for name, text in SHAPE.items()]
             if not mapped:
-                entries.append(_one(Parameter(_COLUMNS, Mapping[str, str], None, MAP, Option(heading=_OF_SHAPE), None, positional=False)))
+                entries.append(
+                    _one(
+                        Parameter(
+                            _COLUMNS, Mapping[str, str], None, MAP, Option(heading=_OF_SHAPE), None, positional=False
+                        )
+                    )
+                )
         else:
             entries.append(_one(parameter))
     return entries
@@ -106,7 +112,6 @@ def _one(parameter: Parameter) -> Built:
     several = False
     mapped = next((value for value in map(_mapping, alternatives) if value is not None), None)
     listed = next((get_args(part)[0] for part in alternatives if get_origin(part) in {Sequence, tuple, list}), None)
-    metavar = parameter.option.metavar
     if bool in alternatives:
         return _switch(parameter, flag, both=type(None) in alternatives)
     if mapped is not None:
@@ -123,12 +128,24 @@ def _one(parameter: Parameter) -> Built:
     else:
         kind = _kind(alternatives, parameter)
         read = price if any(getattr(part, "__name__", "") == "Price" for part in alternatives) else read
-    metavar = metavar or _METAVARS.get(getattr(kind, "name", ""), "TEXT") if not isinstance(kind, click.Choice) else metavar or None
+    known = None if isinstance(kind, click.Choice) else _METAVARS.get(getattr(kind, "name", ""), "TEXT")
     param: click.Parameter
     if parameter.positional:
-        param = click.Argument([parameter.name], nargs=-1 if several else 1, type=kind, required=False, metavar=_argument(parameter, several=several))
+        param = click.Argument(
+            [parameter.name],
+            nargs=-1 if several else 1,
+            type=kind,
+            required=False,
+            metavar=_argument(parameter, several=several),
+        )
     else:
-        param = click.Option([flag, _key(flag)], type=kind, multiple=several, metavar=metavar, help=_said(parameter))
+        param = click.Option(
+            [flag, _key(flag)],
+            type=kind,
+            multiple=several,
+            metavar=parameter.option.metavar or known,
+            help=_said(parameter),
+        )
     key = parameter.name if parameter.positional else _key(flag)
     return Built(parameter.name, key, param, parameter.option.heading, _said(parameter), parameter.required, read)
 

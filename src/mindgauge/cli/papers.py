@@ -91,7 +91,14 @@ def show_papers_list(result: DataListings, call: Call) -> None:
     """Print which files there are."""
     del call
     rows = [
-        [e.benchmark, str(e.files), decimal(e.size / 1e6, 1) if e.size else "", str(e.here), e.folder, str(len(e.on_request))]
+        [
+            e.benchmark,
+            str(e.files),
+            decimal(e.size / 1e6, 1) if e.size else "",
+            str(e.here),
+            e.folder,
+            str(len(e.on_request)),
+        ]
         for e in result.data
     ]
     render.table("", ["benchmark", "files to be had freely", "MB", "here", "in", "others"], rows)

@@ -6,14 +6,24 @@ The keyword parameters of `show_NAME` are options of the command, too: how its r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MODULES = {
     "scores": ("run", "rate", "score", "demo", "clients_check"),
     "comparison": ("compare", "profile"),
     "judges": ("judges_compare", "judges_stress", "judges_panel", "judges_escalation"),
     "cards": ("reliability", "reliability_plan", "ratings"),
-    "annotate": ("annotate_new", "annotate_serve", "annotate_status", "annotate_import", "annotate_export", "dataset_check"),
+    "annotate": (
+        "annotate_new",
+        "annotate_serve",
+        "annotate_status",
+        "annotate_import",
+        "annotate_export",
+        "dataset_check",
+    ),
     "dataset": ("dataset_build", "dataset_label", "dataset_gold", "dataset_transform", "dataset_release", "train"),
     "gate": ("gate", "gate_init", "gate_baseline"),
     "logs": ("logs_show", "logs_sample", "logs_watch"),
@@ -52,7 +62,15 @@ def _of_suite(typed: dict[str, Any]) -> bool:
     return bool(suite.of(name for run in runs for name in manifest.read(run).get("plan", {}).get("benchmarks", ())))
 
 
-AUTOMATIC = {"profile": _of_suite, "papers_list": lambda typed: "name" not in typed}
+AUTOMATIC: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "profile": _of_suite,
+    "papers_list": lambda typed: "name" not in typed,
+}
 """Step of a command that no option asks for → whether it is meant by what was typed."""
-NEEDED = {"profile": "runs of a suite of benchmarks", "compare": "runs that are of no suite", "papers_list": "no name", "papers_fetch": "a name"}
+NEEDED = {
+    "profile": "runs of a suite of benchmarks",
+    "compare": "runs that are of no suite",
+    "papers_list": "no name",
+    "papers_fetch": "a name",
+}
 """Such a step, and the command's own → what its options go with."""

@@ -63,7 +63,13 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order of the registry."""
         del ctx
-        return list(dict.fromkeys(words.removeprefix(self._words).partition(" ")[0] for words in registry.COMMANDS if words.startswith(self._words)))
+        return list(
+            dict.fromkeys(
+                words.removeprefix(self._words).partition(" ")[0]
+                for words in registry.COMMANDS
+                if words.startswith(self._words)
+            )
+        )
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
         """Build a command, with what its function says of it."""
@@ -92,7 +98,9 @@ class _Group(click.Group):
         """
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            raise UsageError(f"there is no command {self._words}{args[0]}: {nearest(args[0], known, 'mindgauge --help lists them')}")
+            raise UsageError(
+                f"there is no command {self._words}{args[0]}: {nearest(args[0], known, 'mindgauge --help lists them')}"
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -117,7 +125,16 @@ class _Mindgauge(_Group):
     def __init__(self) -> None:
         super().__init__("")
         self.invoke_without_command, self.callback = True, _begin
-        self.params = [click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version.")]
+        self.params = [
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_show_version,
+                help="Show the version.",
+            )
+        ]
 
 
 def _begin() -> None:
@@ -130,7 +147,7 @@ def _begin() -> None:
         print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
 
 
-def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click calls it so
+def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     del param
     if wanted:
         from mindgauge.store.manifest import software

@@ -27,6 +27,9 @@ def show_score(result: Scores, call: Call, *, show_unreliable: bool = False, ful
     """Print the scores of a run.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.
     """
     del call
@@ -99,6 +102,9 @@ def shown(
     """Print what a run says in two sentences, the rows that matter first, what went wrong, and where to read on.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         result: the scores.
         show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
         full: every table, row and note.

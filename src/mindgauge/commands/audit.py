@@ -78,7 +78,8 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(
-    first=("data", "scale", "claims", "fail_on", "map", "levels", "criteria", "rater", "subject", "drop"), doing="Looking"
+    first=("data", "scale", "claims", "fail_on", "map", "levels", "criteria", "rater", "subject", "drop"),
+    doing="Looking",
 )
 def audit(
     source: Annotated[str | Path | Frame | Sequence[str | Path], NAMED],
@@ -107,7 +108,9 @@ def audit(
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     stated = claim_check.load(claims) if claims is not None else []
     if stated and data is not None:
-        raise UsageError("--claims goes with ratings files or a run; write the released ratings out by `papers load` first")
+        raise UsageError(
+            "--claims goes with ratings files or a run; write the released ratings out by `papers load` first"
+        )
     findings, texts, ratings = [], 0, 0
     for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES), layout):
         findings += checks.run(material, subject)

@@ -8,8 +8,8 @@ What an option is follows from the type of its parameter; `Option` says what a t
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import builtins
 import importlib
@@ -196,8 +196,8 @@ def signature(module: str, name: str) -> Signature:
             parameters += _of_options(get_args(parameter.annotation)[0], said, declaration)
         else:
             entry = _parameter(parameter.name, parameter.annotation, parameter.default, said)
-            argument = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not entry.option.flag
-            parameters.append(entry._replace(positional=argument))
+            is_argument = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not entry.option.flag
+            parameters.append(entry._replace(positional=is_argument))
     supplied = frozenset(entry.name for entry in parameters) & SUPPLIED
     kept = [entry for entry in parameters if entry.name not in {*SUPPLIED, *declaration.without}]
     return Signature(about, kept, supplied, declaration)
@@ -261,7 +261,9 @@ def _of_record(record: msgspec.Struct, said: dict[str, str], heading: str) -> It
     for name in (name for name in _described(type(record)) if name not in FILE_ONLY):
         entry = _parameter(name, hints[name], getattr(record, name), {})
         option = entry.option._replace(heading=heading)
-        yield entry._replace(option=option, help=said.get(name) or entry.help, meta=None)  # the record itself has the bounds
+        yield entry._replace(
+            option=option, help=said.get(name) or entry.help, meta=None
+        )  # the record itself has the bounds
 
 
 def kinds(hint: Any) -> list[Any]:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @command(without=("resamples", "seed"), doing="Comparing")
 def compare(
-    runs: str | Path | Sequence[str | Path], *, by: Annotated[str, Option(metavar="TAG")] = "", resamples: int = 2000, seed: int = 0
+    runs: str | Path | Sequence[str | Path],
+    *,
+    by: Annotated[str, Option(metavar="TAG")] = "",
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> SystemComparison:
     """Say which system is better, by how much, on what and at what cost; over a suite, what models score in each of its dimensions.
 

@@ -123,6 +123,5 @@ def place(name: str, entry: CommandEntry | Step) -> tuple[str, str]:
 
 def functions() -> dict[str, tuple[str, str]]:
     """Return the functions of all commands and their steps: name in Python → module, and name there."""
-    entries = [(python_name(words), entry) for words, entry in COMMANDS.items()]
-    steps = [(step.name, step) for _, entry in entries for step in entry.steps]
-    return {name: place(name, entry) for name, entry in (*entries, *steps)}
+    own = {python_name(words): place(python_name(words), entry) for words, entry in COMMANDS.items()}
+    return own | {step.name: place(step.name, step) for entry in COMMANDS.values() for step in entry.steps}

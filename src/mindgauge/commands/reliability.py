@@ -26,7 +26,19 @@ if TYPE_CHECKING:
 
 
 @command(
-    first=("reference", "scale", "nominal", "unsafe", "critical", "levels", "plan", "show_reading", "out", "map", "rater"),
+    first=(
+        "reference",
+        "scale",
+        "nominal",
+        "unsafe",
+        "critical",
+        "levels",
+        "plan",
+        "show_reading",
+        "out",
+        "map",
+        "rater",
+    ),
     doing="Estimating",
 )
 def reliability(

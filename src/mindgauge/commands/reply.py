@@ -74,7 +74,9 @@ class ShownReply(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 @command()
-def reply(run: str | Path, ident: Annotated[str, Option(flag="--show", metavar="ID")], *, show_texts: bool = False) -> ShownReply:
+def reply(
+    run: str | Path, ident: Annotated[str, Option(flag="--show", metavar="ID")], *, show_texts: bool = False
+) -> ShownReply:
     """Print one reply of a run by its id.
 
     Args:

@@ -71,7 +71,9 @@ def _written(value: float | str | None) -> str:
 
 
 @command(doing="Recomputing")
-def papers_reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False) -> Reproduction:
+def papers_reproduce(
+    name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False
+) -> Reproduction:
     """Recompute a paper's tables from its released files, beside the published numbers.
 
     Args:

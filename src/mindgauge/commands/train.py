@@ -40,7 +40,20 @@ if TYPE_CHECKING:
 
 
 @command(
-    first=("out", "data", "encoder", "baseline", "rubric", "criterion", "test", "folds", "where", "limit", "epochs", "seeds")
+    first=(
+        "out",
+        "data",
+        "encoder",
+        "baseline",
+        "rubric",
+        "criterion",
+        "test",
+        "folds",
+        "where",
+        "limit",
+        "epochs",
+        "seeds",
+    )
 )
 def train(
     sources: Annotated[str | Path | Frame | Sequence[str | Path | Frame], NAMED],

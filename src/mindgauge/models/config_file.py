@@ -238,7 +238,7 @@ def read(path: Path) -> dict[str, AnyConfig]:
         UsageError: it cannot be read, or says something that cannot be so; the message names every such thing.
     """
     content = _content(path)
-    faults = [f"unknown table [{key}]{near(key, TABLES)}" for key in content if key not in TABLES]
+    faults = [f"unknown table [{key}]{near(key, [*TABLES])}" for key in content if key not in TABLES]
     models: dict[str, AnyConfig] = {}
     tables = content.get("models", {})
     if not isinstance(tables, dict):

@@ -83,7 +83,7 @@ def _check_engine(settings: Settings) -> None:
     if settings.actors is not None and not settings.engine:
         raise UsageError('actors goes with engine = "ray"')
     if settings.batch and settings.engine:
-        raise UsageError("--batch and engine = \"ray\" exclude each other: a batch service needs no actors")
+        raise UsageError('--batch and engine = "ray" exclude each other: a batch service needs no actors')
     if settings.wait is not None and not settings.batch:
         raise UsageError("wait goes with --batch")
 
@@ -283,7 +283,9 @@ STRESSED = Judging(judge_runs=2)
 
 OF_PROTOCOL = ("top_p", "seed", "new_shots", "limit", "judge_top_p", "judge_seed", "judge_limit")
 """What a paper's protocol alone sets, and no option."""
-FILE_ONLY = frozenset({"actors", "cache", "context", "engine", "keep_reasoning", "shot_seed", "timeout", "tries", "wait"})
+FILE_ONLY = frozenset(
+    {"actors", "cache", "context", "engine", "keep_reasoning", "shot_seed", "timeout", "tries", "wait"}
+)
 """What stands in `[run]` of `mindgauge.toml`, or is said in Python, and is no option: few would type it for a command."""
 
 OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_reasoning")
@@ -292,9 +294,7 @@ OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_rea
 
 AsPublished: TypeAlias = Annotated[
     bool,
-    Meta(
-        description="Set everything of the paper's protocol that is no wording, and say what is still to be brought."
-    ),
+    Meta(description="Set everything of the paper's protocol that is no wording, and say what is still to be brought."),
 ]
 ShownRequests: TypeAlias = Annotated[
     int, Meta(ge=0, description="With --dry-run: print this many requests to each model as they would be sent.")
@@ -495,11 +495,18 @@ def _of_file(path: str | None, function: Callable[..., Any]) -> dict[str, Any]:
         UsageError: it names no option, or has a value of another kind.
     """
     table = run_defaults(path)
-    hints = {name: hint for record in (Asking, Judging, RunConfig) for name, hint in get_type_hints(record).items() if name in bounds(record)}
+    hints = {
+        name: hint
+        for record in (Asking, Judging, RunConfig)
+        for name, hint in get_type_hints(record).items()
+        if name in bounds(record)
+    }
     known = sorted({*hints, *bounds(Settings)} - {"config"})
     stray = next((name for name in table if name not in known), None)
     if stray is not None:
-        raise UsageError(f"{path or FILE}: [run] has no option {stray!r}; {nearest(stray, known, f'there are {named(known, limit=len(known))}')}")
+        raise UsageError(
+            f"{path or FILE}: [run] has no option {stray!r}; {nearest(stray, known, f'there are {named(known, limit=len(known))}')}"
+        )
     if function.__name__ not in {"run", "rate"}:
         return {}
     accepted = RateOptions if function.__name__ == "rate" else RunOptions

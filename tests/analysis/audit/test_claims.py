@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 from click.testing import CliRunner
+from scipy import stats
 
 from mindgauge.analysis.audit import claims
 from mindgauge.analysis.reliability.ratings import read
@@ -180,7 +180,9 @@ def test_a_file_of_claims(tmp_path: Path) -> None:
     result = audit(ratings, scale="1:5", claims=path)
     assert [(one.claim, one.verdict) for one in result.claims] == [("Table 2", "interval of repeats")]
     assert any("about the judge's own noise" in line for line in result.summary())
-    shown = CliRunner().invoke(app, ["audit", str(ratings), "--scale", "1:5", "--claims", str(path)], env={"COLUMNS": "200"})
+    shown = CliRunner().invoke(
+        app, ["audit", str(ratings), "--scale", "1:5", "--claims", str(path)], env={"COLUMNS": "200"}
+    )
     assert "interval of repeats" in shown.output and "own noise" in shown.output
 
 

@@ -81,7 +81,8 @@ def test_whose_reply_it_is_is_told_when_the_batch_is_closed(tmp_path: Path) -> N
 def test_the_command_line_exports_and_imports(labelled: Annotation, fresh: Path, tmp_path: Path) -> None:
     run = CliRunner()
     told = run.invoke(
-        app, ["annotate", "export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"]
+        app,
+        ["annotate", "export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"],
     )
     found = json.loads(told.stdout)
     assert (found["to"], found["batches"]) == ("label-studio", [1])
@@ -90,7 +91,9 @@ def test_the_command_line_exports_and_imports(labelled: Annotation, fresh: Path,
     assert (
         taken.stdout == "17 labels taken in, 1 items handed on, 0 were there already (label-studio)\nclosed: batch 1\n"
     )
-    again = json.loads(run.invoke(app, ["annotate", "import", str(fresh), str(tmp_path / "out" / "tasks.json"), "--json"]).stdout)
+    again = json.loads(
+        run.invoke(app, ["annotate", "import", str(fresh), str(tmp_path / "out" / "tasks.json"), "--json"]).stdout
+    )
     assert (again["labels"], again["same"], again["closed"]) == (0, 18, [])
 
 

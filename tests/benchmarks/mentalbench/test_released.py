@@ -117,7 +117,10 @@ def test_the_readme_s_names_in_csv_give_the_same_cells_as_the_workbooks(small: C
     for name, stem in names.items():
         as_csv.write(f"{name.partition('/')[0]}/{stem}.csv", small.frames[name])
     workbooks, tables = (
-        [(c.row, c.column, c.recomputed, c.verdict) for c in mindgauge.papers_reproduce("mentalbench", data=copy.root).cells]
+        [
+            (c.row, c.column, c.recomputed, c.verdict)
+            for c in mindgauge.papers_reproduce("mentalbench", data=copy.root).cells
+        ]
         for copy in (small, as_csv)
     )
     assert tables == workbooks

@@ -199,7 +199,11 @@ def test_raters_in_rows_rate_one_reply(write: Callable[..., Path], tmp_path: Pat
         "row 4: message, model and reply occur further up; kept as a repeat",
         "row 6: no rater; its labels are left out",
     ]
-    assert papers_load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {"A": 2, "B": 2, "J": 5}
+    assert papers_load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {
+        "A": 2,
+        "B": 2,
+        "J": 5,
+    }
     with pytest.raises(UsageError, match=r"a column is mapped to rater, so write label\.CRITERION without a name"):
         load_mapped(path, {**BASE, "rater": "who", "label.H1.empathy": "x"})
 

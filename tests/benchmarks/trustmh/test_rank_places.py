@@ -311,7 +311,9 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
             answers[output.model, sample.messages[0].content] = entry.get("response", {}).get("content") or json.dumps(
                 told
             )
-    result = mindgauge.papers_reproduce("trustmh", data=real.folder, beside=ran("ethics", tmp_path, real.folder, answers))
+    result = mindgauge.papers_reproduce(
+        "trustmh", data=real.folder, beside=ran("ethics", tmp_path, real.folder, answers)
+    )
     assert len(result.beside) == len(result.places) == 6
     for row in result.beside:
         released = recomputed(result, "derived.ethics", row.row)

@@ -80,7 +80,9 @@ def test_a_score_that_rounding_explains_matches_and_one_that_it_does_not_differs
     exact, near, wrong = (50.0, 0.0, 0.0), (60.5, 18.1, 80.2), (61.5, 18.1, 80.2)
     rows = made.scores(Frog=[(54.6, 7.2, 32.1), exact, near, wrong, exact, exact])
     made.table(tmp_path / "x_detailed.csv", rows, ",")
-    found = {(c.table, c.column): c for c in mindgauge.papers_reproduce("vera_mh", data=tmp_path).cells if c.row == "Frog"}
+    found = {
+        (c.table, c.column): c for c in mindgauge.papers_reproduce("vera_mh", data=tmp_path).cells if c.row == "Frog"
+    }
     verdicts = [found["scores", name].verdict for name in ("detects", "confirms", "guides")]
     assert verdicts == ["match", "match", "differs"]
     assert found["scores", "confirms"].recomputed == pytest.approx(60.436, abs=0.001)

@@ -53,7 +53,11 @@ class ExportedLabels(Tabular, msgspec.Struct, frozen=True):
 
 @command()
 def annotate_export(
-    folder: str | Path, *, to: str = "csv", out: str | Path | None = None, everything: Annotated[bool, Option(flag="--all")] = False
+    folder: str | Path,
+    *,
+    to: str = "csv",
+    out: str | Path | None = None,
+    everything: Annotated[bool, Option(flag="--all")] = False,
 ) -> ExportedLabels:
     """Write people's labels, their history and the gold for other tools.
 

@@ -10,8 +10,8 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
-from mindgauge.commands.command import Count, FromZero, Option
 from mindgauge.annotation.records import Policy
+from mindgauge.commands.command import Count, FromZero, Option
 from mindgauge.raters.window import Unit
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame

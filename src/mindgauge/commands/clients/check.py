@@ -52,7 +52,19 @@ class ClientCheck(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(
-    without=("protocol", "qualify", "anchors", "batch", "mode", "method", "judge_runs", "judge_temperature", "judge_max_tokens", "own_family", "fresh"),
+    without=(
+        "protocol",
+        "qualify",
+        "anchors",
+        "batch",
+        "mode",
+        "method",
+        "judge_runs",
+        "judge_temperature",
+        "judge_max_tokens",
+        "own_family",
+        "fresh",
+    ),
 )
 def clients_check(
     client: Annotated[AnyModel, Option(flag="--check-client", metavar="MODEL")],

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
-from msgspec import Meta
-
 from mindgauge.analysis.dataset import panel
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate.new import NewProject, annotate_new
-from mindgauge.commands.command import COMMAS, Count, FromZero, Option, command
+from mindgauge.commands.command import COMMAS, Count, FromZero, command
 from mindgauge.commands.dataset import opened
 
 if TYPE_CHECKING:

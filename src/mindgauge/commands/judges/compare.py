@@ -33,8 +33,21 @@ if TYPE_CHECKING:
 
 
 @command(
-    first=("replies", "judge", "rubric", "reference", "judge_runs", "method", "limit", "out", "max_cost", "dry_run", "seed"),
-    without=("batch",), defaults=COMPARED,
+    first=(
+        "replies",
+        "judge",
+        "rubric",
+        "reference",
+        "judge_runs",
+        "method",
+        "limit",
+        "out",
+        "max_cost",
+        "dry_run",
+        "seed",
+    ),
+    without=("batch",),
+    defaults=COMPARED,
 )
 def compare(
     name: str | None = None,

@@ -55,8 +55,21 @@ class StressOptions(CommandOptions, total=False):
 
 
 @command(
-    first=("benchmark", "rubric", "replies", "probes", "limit", "judge_runs", "method", "each", "out", "max_cost", "dry_run"),
-    without=("batch",), defaults=STRESSED,
+    first=(
+        "benchmark",
+        "rubric",
+        "replies",
+        "probes",
+        "limit",
+        "judge_runs",
+        "method",
+        "each",
+        "out",
+        "max_cost",
+        "dry_run",
+    ),
+    without=("batch",),
+    defaults=STRESSED,
 )
 def stress(
     judge: AnyModel,

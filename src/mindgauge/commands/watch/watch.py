@@ -119,7 +119,22 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
         return [{**rate.key._asdict(), **msgspec.structs.asdict(rate), "key": None} for rate in rates]
 
 
-@command(first=("policy", "judge", "out", "benchmark", "unit", "sample", "apart", "every", "max_cost", "concurrency"), without=("seed", "as_published", "show_requests", "write_items", "instrument", "ask", "shots", "own_family", "anchors", "judge_max_tokens", "judge_temperature"))
+@command(
+    first=("policy", "judge", "out", "benchmark", "unit", "sample", "apart", "every", "max_cost", "concurrency"),
+    without=(
+        "seed",
+        "as_published",
+        "show_requests",
+        "write_items",
+        "instrument",
+        "ask",
+        "shots",
+        "own_family",
+        "anchors",
+        "judge_max_tokens",
+        "judge_temperature",
+    ),
+)
 def logs_watch(
     source: str | Path,
     *,
