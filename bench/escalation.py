@@ -26,6 +26,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # befo
 
 import numpy as np
 
+from mindgauge.commands.load import papers_load
 from mindgauge.analysis.escalation import features, orders, subjects, words
 from mindgauge.analysis.score import open_run
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status

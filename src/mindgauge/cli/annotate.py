@@ -12,7 +12,7 @@ from mindgauge.records.shell import command_line
 from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.annotate.export import ExportedLabels
     from mindgauge.commands.annotate.import_ import ImportedLabels
     from mindgauge.commands.annotate.new import NewProject
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
 
 
-def show_annotate_new(result: NewProject, call: Call) -> None:
+def show_annotate_new(result: NewProject) -> None:
     """Print what was set up, and the links."""
-    del call
     crisis = f", {result.crisis} of them with a sign of risk" if result.crisis else ""
     sizes = ", ".join(
         f"{plural(count, 'batch', 'batches')} of {size}" for size, count in Counter(result.batches).items()
@@ -40,7 +39,7 @@ def show_annotate_new(result: NewProject, call: Call) -> None:
     print(f"Go on: {command_line('annotate', 'serve', result.folder)}")
 
 
-def show_annotate_serve(result: Served, call: Call) -> None:
+def show_annotate_serve(result: Served, call: CommandCall) -> None:
     """Print where the page runs."""
     for note in result.notes:
         render.notice(note)
@@ -49,9 +48,8 @@ def show_annotate_serve(result: Served, call: Call) -> None:
         print(f"New link for {call.arguments['invite']}: {result.link}")
 
 
-def show_annotate_status(result: ProjectStatus, call: Call) -> None:
+def show_annotate_status(result: ProjectStatus) -> None:
     """Print how far the work is, what the gate said, and who is awaited."""
-    del call
     _batches(result)
     _gates(result)
     _people(result)
@@ -150,9 +148,8 @@ def _training(person: PersonStatus) -> str:
     )
 
 
-def show_annotate_export(result: ExportedLabels, call: Call) -> None:
+def show_annotate_export(result: ExportedLabels) -> None:
     """Print which labels were written where."""
-    del call
     for note in result.notes:
         print(f"note: {note}")
     batches = f"batch {ranges(result.batches)}" if result.batches else "no batch"
@@ -160,9 +157,8 @@ def show_annotate_export(result: ExportedLabels, call: Call) -> None:
     print(result.path)
 
 
-def show_annotate_import(result: ImportedLabels, call: Call) -> None:
+def show_annotate_import(result: ImportedLabels) -> None:
     """Print how many labels were taken in."""
-    del call
     for note in result.notes:
         print(f"note: {note}")
     replaced = f", {result.superseded} of them in place of others" if result.superseded else ""

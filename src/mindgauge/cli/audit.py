@@ -11,7 +11,7 @@ from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from mindgauge.analysis.audit.finding import Finding
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.audit import Audit
 
 _FAILING = {"error": ("error",), "warning": ("error", "warning")}
@@ -19,16 +19,15 @@ _PLACES = 3
 """Places shown for each finding; --json has more."""
 
 
-def show_audit(result: Audit, call: Call, *, fail_on: Literal["error", "warning", ""] = "", full: bool = False) -> None:
+def show_audit(result: Audit, *, fail_on: Literal["error", "warning", ""] = "", full: bool = False) -> None:
     """Print how much was found and the gravest of it, then each finding; findings of one kind together without `full`.
 
     Args:
         result: what the command returned.
-        call: what it was called with.
         full: Everything: every table, every row, every note.
         fail_on: error or warning: exit with 1 if there are such findings.
     """
-    del call, fail_on
+    del fail_on
     summary = ", ".join(plural(n, severity) for severity, n in result.counts.items() if n) or "nothing found"
     gravest = next(iter(result.findings), None)
     answer.first(
@@ -66,7 +65,7 @@ def show_audit(result: Audit, call: Call, *, fail_on: Literal["error", "warning"
         )
 
 
-def end_audit(result: Audit, call: Call) -> int:
+def end_audit(result: Audit, call: CommandCall) -> int:
     """Return 1 where there are findings as grave as the user says."""
     return int(any(result.counts[severity] for severity in _FAILING.get(call.options.get("fail_on", ""), ())))
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Share,
     )
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.ratings import LongTable
     from mindgauge.reports.content import Cell
 
@@ -275,7 +275,7 @@ def _bound(bound: Bound | None, *, signed: bool = False) -> str:
 # What commands print of reliability.
 
 
-def show_reliability(result: Reliability, call: Call, *, full: bool = False) -> None:
+def show_reliability(result: Reliability, call: CommandCall, *, full: bool = False) -> None:
     """Print the cards of judges, and how to plan for a verdict where one is missing."""
     raters = [*(card.judge for card in result.cards), *(card.reference for card in result.cards)]
     with terminal.short(raters):
@@ -289,20 +289,17 @@ def show_reliability(result: Reliability, call: Call, *, full: bool = False) -> 
         answer.then("reliability", *said["ratings"], *flags, "--plan")
 
 
-def show_reliability_plan(result: ReliabilityPlan, call: Call) -> None:
+def show_reliability_plan(result: ReliabilityPlan) -> None:
     """Print how many replies a verdict takes."""
-    del call
     show_plan(result)
 
 
-def show_ratings(result: LongTable, call: Call) -> None:
+def show_ratings(result: LongTable) -> None:
     """Print how ratings were read."""
-    del call
     for line in result.summary():
         print(line)
 
 
-def json_ratings(result: LongTable, call: Call) -> object:
+def json_ratings(result: LongTable) -> object:
     """Return how ratings were read, and where they were written."""
-    del call
     return {"reading": result.reading, "out": result.out}

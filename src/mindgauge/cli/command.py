@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +26,7 @@ _FULL = "Everything: every table, every row, every note."
 _MINUTE = 60
 
 
-class Call(NamedTuple):
+class CommandCall(NamedTuple):
     """What a command was called with, for who prints its result."""
 
     arguments: dict[str, Any]
@@ -222,17 +223,17 @@ def _done(function: _Function, arguments: dict[str, Any], shown: dict[str, Any],
     module, name = printers.printer(function.name)
     printer = import_module(module)
     notices = render.Notices()
-    call = Call(arguments, shown, notices)
+    call = CommandCall(arguments, shown, notices)
 
     def show(result: Any) -> None:
         if json:
             as_json = getattr(printer, f"json_{name}", None)
-            render.as_json(as_json(result, call) if as_json else result)
+            render.as_json(_told(as_json, result, call) if as_json else result)
         elif arguments.get("dry_run"):
             render.foreseen(result)
         else:
             for one in result if declaration.each else [result]:
-                getattr(printer, f"show_{name}")(one, call, **shown)
+                _told(getattr(printer, f"show_{name}"), one, call, **shown)
         if "ready" in supplied:
             sys.stdout.flush()
 
@@ -254,7 +255,13 @@ def _done(function: _Function, arguments: dict[str, Any], shown: dict[str, Any],
     else:
         show(result)
     end = None if arguments.get("dry_run") else getattr(printer, f"end_{name}", None)
-    return int(end(result, call) or 0) if end else 0
+    return int(_told(end, result, call) or 0) if end else 0
+
+
+def _told(function: Any, result: Any, call: CommandCall, **shown: Any) -> Any:
+    """Call a function that says something of a result; what was typed it is told if it asks."""
+    asked = {"call": call} if "call" in inspect.signature(function).parameters else {}
+    return function(result, **asked, **shown)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
     from mindgauge.analysis.profile import Profile
-    from mindgauge.cli.command import Call
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import RankedSystems
 
@@ -21,16 +20,14 @@ TASKS, RANKS = {"over the tasks", "without"}, {"mean of task ranks", "rank of th
 """Columns of the report's table of dimensions: what the table below tells, and the source's own way."""
 
 
-def show_compare(result: SystemComparison, call: Call, *, full: bool = False, show_unreliable: bool = False) -> None:
+def show_compare(result: SystemComparison, *, full: bool = False, show_unreliable: bool = False) -> None:
     """Print which system is better, on what.
 
     Args:
         result: what the command returned.
-        call: what it was called with.
         full: Everything: every table, every row, every note.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.
     """
-    del call
     raters = {measure.rater for measure in result.measures}
     names = dict.fromkeys([*(system.model for system in result.systems), *raters])
     with terminal.short([*names]):
@@ -199,16 +196,14 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> list[str]:
 # The profile of runs of a suite.
 
 
-def show_profile(result: Profile, call: Call, *, ranks: bool = False, full: bool = False) -> None:
+def show_profile(result: Profile, *, ranks: bool = False, full: bool = False) -> None:
     """Print how models do over the dimensions of a suite.
 
     Args:
         result: what the command returned.
-        call: what it was called with.
         full: Everything: every table, every row, every note.
         ranks: Of a suite: also the source's ranks, of the mean of task ranks.
     """
-    del call
     with terminal.short([*result.models, *filter(None, [result.judge])]):
         profile_first(result)
         profile_tables(result, full=full, ranks=ranks)

@@ -9,7 +9,7 @@ from mindgauge.records.rounding import count, decimal, interval, percent
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.dataset.build import DatasetBuilt
     from mindgauge.commands.dataset.gold import DatasetLabelled
     from mindgauge.commands.dataset.label import LabelledByPanel
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.training.account import Trained
 
 
-def show_dataset_build(result: DatasetBuilt, call: Call) -> None:
+def show_dataset_build(result: DatasetBuilt, call: CommandCall) -> None:
     """Print how many items there are, and what each step dropped."""
     for line in result.summary():
         render.sentence(visible(line))
@@ -27,7 +27,7 @@ def show_dataset_build(result: DatasetBuilt, call: Call) -> None:
     answer.then("audit", call.arguments["out"] / "items.parquet")
 
 
-def show_dataset_transform(result: DatasetTransformed, call: Call) -> None:
+def show_dataset_transform(result: DatasetTransformed, call: CommandCall) -> None:
     """Print what was written in other forms."""
     for line in result.summary():
         render.sentence(visible(line))
@@ -37,7 +37,7 @@ def show_dataset_transform(result: DatasetTransformed, call: Call) -> None:
         answer.then("annotate", "new", "labels", "--items", items, "--order", queue, "--annotators", "ana,ben")
 
 
-def show_dataset_label(result: LabelledByPanel, call: Call) -> None:
+def show_dataset_label(result: LabelledByPanel, call: CommandCall) -> None:
     """Print what a panel of models said."""
     for line in result.summary():
         render.sentence(visible(line))
@@ -45,9 +45,8 @@ def show_dataset_label(result: LabelledByPanel, call: Call) -> None:
     answer.then("dataset", "label", out, "--annotators", "ana,ben", "--out", f"{out}-people")
 
 
-def show_dataset_gold(result: DatasetLabelled, call: Call) -> None:
+def show_dataset_gold(result: DatasetLabelled) -> None:
     """Print how far a panel is from people."""
-    del call
     for line in [*result.summary()][:2]:
         render.sentence(visible(line))
     rows = [[entry.label, percent(entry.panel), entry.people.written("share"), entry.recall.written("share")] for entry in result.classes]  # fmt: skip
@@ -57,16 +56,14 @@ def show_dataset_gold(result: DatasetLabelled, call: Call) -> None:
     answer.then("dataset", "release", result.out, "--to", "hub", "--out", f"{result.out}-hub")
 
 
-def show_dataset_release(result: DatasetReleased, call: Call) -> None:
+def show_dataset_release(result: DatasetReleased) -> None:
     """Print what was released."""
-    del call
     for line in result.summary():
         render.sentence(visible(line))
 
 
-def show_train(result: Trained, call: Call) -> None:
+def show_train(result: Trained) -> None:
     """Print what came of a training."""
-    del call
     from mindgauge.analysis.classifiers import RIGHT
 
     many_seeds = len({trial.seed for trial in result.trials}) > 1

@@ -9,7 +9,6 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
     from mindgauge.commands.export import Exported
     from mindgauge.commands.new import NewBenchmark
     from mindgauge.commands.reply import ShownReply
@@ -17,24 +16,21 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 
-def show_new(result: NewBenchmark, call: Call) -> None:
+def show_new(result: NewBenchmark) -> None:
     """Print what was written, and what to do next."""
-    del call
     for line in result.summary():
         print(line)
 
 
-def show_export(result: Exported, call: Call) -> None:
+def show_export(result: Exported) -> None:
     """Print where it was written, and what has no place there."""
-    del call
     for note in result.notes:
         print(f"note: {note}")
     print(result.path)
 
 
-def show_report(result: ReportFiles, call: Call) -> None:
+def show_report(result: ReportFiles) -> None:
     """Print where the page is, and what is beside it."""
-    del call
     print(result.path)
     if result.reader is not None:
         print(result.reader / "index.html")
@@ -45,16 +41,14 @@ def show_report(result: ReportFiles, call: Call) -> None:
         print(result.card)
 
 
-def show_reply(result: ShownReply, call: Call) -> None:
+def show_reply(result: ShownReply) -> None:
     """Print one reply."""
-    del call
     for line in result.lines():
         print(visible(line))
 
 
-def show_view(result: ViewServed, call: Call) -> None:
+def show_view(result: ViewServed) -> None:
     """Print where the reader runs."""
-    del call
     for note in result.notes:
         render.notice(note)
     for line in result.summary():

@@ -12,7 +12,7 @@ from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.gate import GateFile
 
 NAMED = 5
@@ -21,26 +21,23 @@ REASONS = 3
 """Reasons of a rule that are printed without `--full`."""
 
 
-def show_gate(result: GateDecision, call: Call, *, full: bool = False) -> None:
+def show_gate(result: GateDecision, *, full: bool = False) -> None:
     """Print what a gate says."""
-    del call
     models = {finding.model for rule in result.rules for finding in rule.findings}
     raters = {finding.rater for rule in result.rules for finding in rule.findings}
     with terminal.short(models | raters):
         show(result, full=full)
 
 
-def json_gate(result: GateDecision, call: Call) -> object:
+def json_gate(result: GateDecision) -> object:
     """Return what a gate says, as its record has it."""
     from mindgauge.reports.gate_record import record
 
-    del call
     return record(result)
 
 
-def end_gate(result: GateDecision, call: Call) -> int:
+def end_gate(result: GateDecision) -> int:
     """Return the exit code: 0 passed, 1 failed, 3 cannot tell."""
-    del call
     return result.exit_code
 
 
@@ -71,13 +68,13 @@ def show(result: GateDecision, *, full: bool = False) -> None:
             print(line, file=terminal.direct(sys.stdout))
 
 
-def show_gate_init(result: GateFile, call: Call) -> None:
+def show_gate_init(result: GateFile, call: CommandCall) -> None:
     """Print where a policy is, and how it is held."""
     print(result)
     print(command_line("gate", "RUN", "--policy", call.arguments.get("out", "gate.toml")))
 
 
-def show_gate_baseline(result: GateFile, call: Call) -> None:
+def show_gate_baseline(result: GateFile, call: CommandCall) -> None:
     """Print where a baseline is, and how later builds are held against it."""
     print(result)
     print(command_line("gate", "RUN", "--policy", "gate.toml", "--baseline", call.arguments["out"]))

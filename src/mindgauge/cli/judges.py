@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mindgauge.analysis.jury.card import JuryCard, Panels
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.analysis.stress.result import Stress
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
 
 _VERDICTS = {"biased": 0, "clean": 2}
 """Verdicts of a stress test by what is shown first; the others stand between."""
 _SHARES = "Effects are the first minus the second in shares of the scale."
 
 
-def show_judges_compare(comparison: JudgeComparison, call: Call, *, full: bool = False) -> None:
+def show_judges_compare(comparison: JudgeComparison, call: CommandCall, *, full: bool = False) -> None:
     """Print who agrees most with people, and which differences between judges are real."""
     with terminal.short([*(entry.judge for entry in comparison.agreements), *map(str, call.arguments["judge"])]):
         _first(comparison)
@@ -144,9 +144,8 @@ def _listed(by_owner: dict[str, list[str]]) -> str:
 # How a judge stands stress.
 
 
-def show_judges_stress(result: Stress, call: Call, *, full: bool = False) -> None:
+def show_judges_stress(result: Stress, *, full: bool = False) -> None:
     """Print what moves a judge."""
-    del call
     with terminal.short([result.judge]):
         _stress_show(result, full=full)
 
@@ -178,9 +177,8 @@ def _stress_show(result: Stress, *, full: bool) -> None:
 # Judges as a jury.
 
 
-def show_judges_panel(result: Panels, call: Call, *, full: bool = False) -> None:
+def show_judges_panel(result: Panels, *, full: bool = False) -> None:
     """Print what judges are together."""
-    del call
     with terminal.short(member for jury in result.panels for member in jury.members):
         _panel_first(result)
         if full:
@@ -224,7 +222,7 @@ def _panel_in_full(panel: JuryCard) -> None:
 # In whose order people read.
 
 
-def show_judges_escalation(result: Escalation, call: Call, *, full: bool = False) -> None:
+def show_judges_escalation(result: Escalation, call: CommandCall, *, full: bool = False) -> None:
     """Print how much people must read."""
     with terminal.short([*result.models, *(order.name for order in result.orders)]):
         _escalation_show(result, full=full)

@@ -9,14 +9,14 @@ from mindgauge.cli import answer, render
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.list import BenchmarkListing, Listing
 
 _COLUMNS = ["benchmark", "kind", "takes", "in", "samples", "judge", "calls"]
 _KINDS = {"closed": "question", "open": "reply"}
 
 
-def show_list(result: Listing, call: Call, *, full: bool = False) -> None:
+def show_list(result: Listing, call: CommandCall, *, full: bool = False) -> None:
     """Print a line for each benchmark, or cards."""
     if result.written:
         for name, reason in result.broken.items():

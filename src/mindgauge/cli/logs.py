@@ -8,12 +8,12 @@ from mindgauge.cli import answer, render
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.logs.logs import LogSummary
     from mindgauge.commands.watch.watch import WatchResult
 
 
-def show_logs_show(result: LogSummary, call: Call) -> None:
+def show_logs_show(result: LogSummary, call: CommandCall) -> None:
     """Print what is in logs, without a word of it."""
     for line in result.summary():
         render.sentence(visible(line))
@@ -21,15 +21,14 @@ def show_logs_show(result: LogSummary, call: Call) -> None:
         answer.then("rate", "BENCHMARK", "--dialogues", result.out, "--judge", "JUDGE")
 
 
-def show_logs_watch(result: WatchResult, call: Call, *, every: float | None = None) -> None:
+def show_logs_watch(result: WatchResult, *, every: float | None = None) -> None:
     """Print what a look says in one line, what must be known of it, and where the charts are.
 
     Args:
         result: what the command returned.
-        call: what it was called with.
         every: Look again after this many minutes, until interrupted; else once.
     """
-    del call, every
+    del every
     if result.look is None:
         sentence, *notes = result.summary()
         print(render.one_line(visible(sentence)), flush=True)
@@ -40,7 +39,6 @@ def show_logs_watch(result: WatchResult, call: Call, *, every: float | None = No
     print(f"Charts: {result.page}", flush=True)
 
 
-def end_logs_watch(result: WatchResult, call: Call) -> int:
+def end_logs_watch(result: WatchResult) -> int:
     """Return the exit code: 0 no alarm, 1 alarm, 3 cannot tell."""
-    del call
     return result.exit_code

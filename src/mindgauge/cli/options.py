@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 
 import click
 
-from mindgauge.commands.command import Option, Parameter, kinds
+from mindgauge.commands.command import CommandOption, Parameter, kinds
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ def built(parameters: Sequence[Parameter]) -> list[Built]:
     entries: list[Built] = []
     for parameter in parameters:
         if [getattr(kind, "__name__", "") for kind in kinds(parameter.hint)] == ["RatingLayout"]:
-            said = inspect.Parameter.empty, Option(heading=_OF_SHAPE), None, False
+            said = inspect.Parameter.empty, CommandOption(heading=_OF_SHAPE), None, False
             entries += [_one(Parameter(name, str, "", text, *said[1:])) for name, text in SHAPE.items()]
             if not mapped:
                 entries.append(
                     _one(
                         Parameter(
-                            _COLUMNS, Mapping[str, str], None, MAP, Option(heading=_OF_SHAPE), None, positional=False
+                            _COLUMNS, Mapping[str, str], None, MAP, CommandOption(heading=_OF_SHAPE), None, positional=False
                         )
                     )
                 )

@@ -12,7 +12,7 @@ from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
     from mindgauge.analysis.published_row import NewRow
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.data.fetch import FetchedData
     from mindgauge.commands.data.released import DataListings
     from mindgauge.commands.load import Loaded
@@ -22,22 +22,20 @@ _GRAVEST_FIRST = {"differs": 0, "missing": 2}
 """Verdicts by what is shown first; the others stand between."""
 
 
-def show_papers_load(result: Loaded, call: Call, *, full: bool = False) -> None:
+def show_papers_load(result: Loaded, *, full: bool = False) -> None:
     """Print what was loaded into which run."""
-    del call
     answer.first(*map(ended, result.summary()[: 1 + bool(result.ratings)]))
     render.notes(result.notes, full=full)
     print(f"The run: {result.run}")
     answer.then("report", result.run)
 
 
-def end_papers_load(result: Loaded, call: Call) -> int:
+def end_papers_load(result: Loaded) -> int:
     """Return 1 where a file is damaged; what could be read is in the run."""
-    del call
     return int(result.lacks_damaged())
 
 
-def end_papers_reproduce(result: Reproduction, call: Call) -> None:
+def end_papers_reproduce(result: Reproduction, call: CommandCall) -> None:
     """Leave with 1 where nothing could be recomputed.
 
     Raises:
@@ -50,9 +48,8 @@ def end_papers_reproduce(result: Reproduction, call: Call) -> None:
         )
 
 
-def show_papers_reproduce(result: Reproduction, call: Call, *, full: bool = False) -> None:
+def show_papers_reproduce(result: Reproduction, *, full: bool = False) -> None:
     """Print how many published numbers the files give again, and the numbers: those that differ first."""
-    del call
     answer.first(*map(ended, result.summary()[: 2 + len(result.notes)]))
     answer.first(*map(ended, result.summary()[:2]))
     render.notes(result.faults, full=full)
@@ -87,9 +84,8 @@ def _shown(value: float | str | None) -> str:
     return value if isinstance(value, str) else decimal(value, 4)
 
 
-def show_papers_list(result: DataListings, call: Call) -> None:
+def show_papers_list(result: DataListings) -> None:
     """Print which files there are."""
-    del call
     rows = [
         [
             e.benchmark,
@@ -105,7 +101,7 @@ def show_papers_list(result: DataListings, call: Call) -> None:
     print("mindgauge papers fetch NAME brings them, and says under which terms, and how to ask for the others.")
 
 
-def show_papers_fetch(result: FetchedData, call: Call) -> None:
+def show_papers_fetch(result: FetchedData, call: CommandCall) -> None:
     """Print which files are here now, under which terms, and how to ask for others."""
     from mindgauge.commands.data.released import families, terms
 
@@ -121,7 +117,6 @@ def show_papers_fetch(result: FetchedData, call: Call) -> None:
         print(command_line("run", name, "--data", result.folder, "--model", "MODEL"))
 
 
-def end_papers_fetch(result: FetchedData, call: Call) -> int:
+def end_papers_fetch(result: FetchedData) -> int:
     """Return 1 where not all could be had."""
-    del call
     return 0 if result else 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.fidelity.records import Fidelity
     from mindgauge.analysis.fitness import Qualification
     from mindgauge.analysis.score import Scores
-    from mindgauge.cli.command import Call
+    from mindgauge.cli.command import CommandCall
     from mindgauge.commands.clients.check import ClientCheck
     from mindgauge.commands.demo import Demonstration
     from mindgauge.reports.content import ReportTable
@@ -23,20 +23,18 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun
 
 
-def show_score(result: Scores, call: Call, *, show_unreliable: bool = False, full: bool = False) -> None:
+def show_score(result: Scores, *, show_unreliable: bool = False, full: bool = False) -> None:
     """Print the scores of a run.
 
     Args:
         result: what the command returned.
-        call: what it was called with.
         full: Everything: every table, every row, every note.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.
     """
-    del call
     shown(result, show_unreliable=show_unreliable, full=full)
 
 
-def json_score(result: list[Scores], call: Call) -> object:
+def json_score(result: list[Scores], call: CommandCall) -> object:
     """Return the scores of runs, without those of judges that may not rate."""
     from mindgauge.reports.reliability_gate import masked, of_run
 
@@ -45,19 +43,18 @@ def json_score(result: list[Scores], call: Call) -> object:
     return result[0] if len(result) == 1 else result
 
 
-def show_run(result: Scores, call: Call, *, full: bool = False) -> None:
+def show_run(result: Scores, call: CommandCall, *, full: bool = False) -> None:
     """Print the scores of a run; of a run of a suite its profile."""
     summed_up = suite.of(metric.benchmark for metric in result.metrics)
     (_summed_up if summed_up else shown)(result, full=full, told_before=call.told_before)
 
 
-def end_run(result: Scores, call: Call) -> None:
+def end_run(result: Scores) -> None:
     """Leave with 1 where nothing was measured."""
-    del call
     render.verdict_on(result)
 
 
-def show_rate(result: Scores, call: Call, *, full: bool = False) -> None:
+def show_rate(result: Scores, call: CommandCall, *, full: bool = False) -> None:
     """Print the scores of what was rated."""
     shown(result, full=full, told_before=call.told_before)
 
@@ -65,16 +62,14 @@ def show_rate(result: Scores, call: Call, *, full: bool = False) -> None:
 end_rate = end_run
 
 
-def show_demo(result: Demonstration, call: Call, *, full: bool = False) -> None:
+def show_demo(result: Demonstration, *, full: bool = False) -> None:
     """Print the scores of the embedded model, and where its report is."""
-    del call
     shown(result.scores, full=full)
     print(f"\n{result.warning}\n\nThe report: {Path(result.report).resolve()}")
 
 
-def show_clients_check(result: ClientCheck, call: Call) -> None:
+def show_clients_check(result: ClientCheck) -> None:
     """Print whether a client is fit for its part."""
-    del call
     fidelities([result.fidelity])
     print(f"Its dialogues: {result.run}")
 

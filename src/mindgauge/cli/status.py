@@ -11,7 +11,6 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import narrowed
 
 if TYPE_CHECKING:
-    from mindgauge.cli.command import Call
     from mindgauge.commands.salvage import Salvaged
     from mindgauge.commands.status import RunStatus
     from mindgauge.reports.content import Cell
@@ -20,9 +19,8 @@ _BEHIND = ("", "not_applicable", "ok")
 """Statuses of what went as it should, which stand behind what went wrong."""
 
 
-def show_status(result: RunStatus, call: Call, *, full: bool = False) -> None:
+def show_status(result: RunStatus, *, full: bool = False) -> None:
     """Print how far a run is."""
-    del call
     with terminal.short([*result.models, *result.judges]):
         _shown(result, full=full)
 
@@ -74,9 +72,8 @@ def _in_full(result: RunStatus) -> None:
         render.table("Still to come", ["benchmark", "kind", "by", "left", "of"], rows)
 
 
-def show_salvage(result: Salvaged, call: Call) -> None:
+def show_salvage(result: Salvaged) -> None:
     """Print how much of a damaged run could be read."""
-    del call
     rows = [[table.table, f"{table.kept:,}", f"{table.lost:,}", f"{table.pages:,}"] for table in result.tables]
     render.table(f"Salvaged from {result.run}", ["table", "rows kept", "rows lost", "pages lost"], rows)
     for note in result.notes:

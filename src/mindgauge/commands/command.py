@@ -33,7 +33,7 @@ _ENTRY = re.compile(r"^ {4}(\w+): ?(.*(?:\n(?: {5,}.*)?)*)", re.MULTILINE)
 """A parameter and what `Args:` says of it, with lines that are further in."""
 
 
-class Option(NamedTuple):
+class CommandOption(NamedTuple):
     """What a parameter's type does not say of its option."""
 
     flag: str = ""
@@ -47,7 +47,7 @@ class Option(NamedTuple):
     """Whether a path may also be a name or an address, and is read as text."""
 
 
-COMMAS, NAMED = Option(commas=True), Option(text=True)
+COMMAS, NAMED = CommandOption(commas=True), CommandOption(text=True)
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 FromZero: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Resamples: TypeAlias = Annotated[int, msgspec.Meta(ge=100)]
@@ -75,7 +75,7 @@ class Parameter(NamedTuple):
     hint: Any
     default: Any
     help: str
-    option: Option
+    option: CommandOption
     meta: msgspec.Meta | None
     positional: bool
     setting: bool = False
@@ -224,7 +224,7 @@ def _parameter(name: str, hint: Any, default: Any, said: dict[str, str]) -> Para
     """Return a parameter with what is said of it."""
     extra = [part for alternative in (hint, *get_args(hint)) for part in getattr(alternative, "__metadata__", ())]
     meta = next((part for part in extra if isinstance(part, msgspec.Meta)), None)
-    option = next((part for part in extra if isinstance(part, Option)), Option())
+    option = next((part for part in extra if isinstance(part, CommandOption)), CommandOption())
     sentence = said.get(name) or (meta.description if meta else None) or ""
     return Parameter(name, hint, default, sentence, option, meta, positional=False)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
 from mindgauge.analysis.score import open_run, still_missing
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.commands.status import unasked
 from mindgauge.reports.reliability_gate import of_run
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def compare(
     runs: str | Path | Sequence[str | Path],
     *,
-    by: Annotated[str, Option(metavar="TAG")] = "",
+    by: Annotated[str, CommandOption(metavar="TAG")] = "",
     resamples: int = 2000,
     seed: int = 0,
 ) -> SystemComparison:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import msgspec
 
-from mindgauge.commands.command import NAMED, Count, FromZero, Option, command
+from mindgauge.commands.command import NAMED, Count, FromZero, CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
@@ -34,7 +34,7 @@ _FOLDERS = {"hub", "inspect", "review", "decisions"}
 class ExportOptions(TypedDict, total=False):
     """What one format alone takes; see `export`."""
 
-    draw: Annotated[int | str | None, Option(metavar="N")]
+    draw: Annotated[int | str | None, CommandOption(metavar="N")]
     random: Count | None
     seed: FromZero
     dataset: str | None
@@ -70,7 +70,7 @@ def export(
     out: Annotated[str | Path | None, NAMED] = None,
     licence: str | None = None,
     unsafe: str | None = None,
-    partition_by: Annotated[Sequence[str], Option(commas=True, metavar="COLUMN,…")] = (),
+    partition_by: Annotated[Sequence[str], CommandOption(commas=True, metavar="COLUMN,…")] = (),
     rows_per_file: Count | None = None,
     show_texts: bool = False,
     data: str | Path | None = None,

@@ -11,7 +11,7 @@ import msgspec
 import tomli_w
 
 from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, public_card, rubric_defaults
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
@@ -91,10 +91,10 @@ class _Items(msgspec.Struct):
 def new(
     folder: str | Path,
     *,
-    items: Annotated[str | Path | None, Option(flag="--from")] = None,
+    items: Annotated[str | Path | None, CommandOption(flag="--from")] = None,
     columns: Mapping[str, str] | None = None,
     rubric: str | Path | None = None,
-    extras: Annotated[str | Sequence[str], Option(flag="--with", commas=True)] = (),
+    extras: Annotated[str | Sequence[str], CommandOption(flag="--with", commas=True)] = (),
 ) -> NewBenchmark:
     """Write a benchmark of your own: a folder in which every slot is explained, and which runs as it is.
 

@@ -12,7 +12,7 @@ from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.commands.command import NAMED, FromZero, Option, Resamples, command
+from mindgauge.commands.command import NAMED, FromZero, CommandOption, Resamples, command
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.ratings import NOTHING_SAID
@@ -45,7 +45,7 @@ def reliability(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     reference: str | Sequence[str] = (),
-    adjudicators: Annotated[str | Sequence[str], Option(flag="--adjudicator")] = (),
+    adjudicators: Annotated[str | Sequence[str], CommandOption(flag="--adjudicator")] = (),
     scale: str | Mapping[str, str] | None = None,
     nominal: Sequence[str] = (),
     unsafe: str | Sequence[str] = (),

@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records import Message, Value
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
@@ -75,7 +75,7 @@ class ShownReply(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 @command()
 def reply(
-    run: str | Path, ident: Annotated[str, Option(flag="--show", metavar="ID")], *, show_texts: bool = False
+    run: str | Path, ident: Annotated[str, CommandOption(flag="--show", metavar="ID")], *, show_texts: bool = False
 ) -> ShownReply:
     """Print one reply of a run by its id.
 

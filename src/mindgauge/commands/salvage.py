@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
@@ -59,7 +59,7 @@ class Salvaged(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(doing="Salvaging")
-def salvage(run: str | Path, *, out: Annotated[str | Path, Option(flag="--salvage", metavar="DIR")]) -> Salvaged:
+def salvage(run: str | Path, *, out: Annotated[str | Path, CommandOption(flag="--salvage", metavar="DIR")]) -> Salvaged:
     """Write what can be read of a damaged run into a new one.
 
     The command that made the run, with the new folder as `--out`, then pays only for what was lost.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from mindgauge.commands.command import Count, FromZero, Option, command
+from mindgauge.commands.command import Count, FromZero, CommandOption, command
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line
@@ -50,9 +50,9 @@ class ViewServed(msgspec.Struct, frozen=True):
 def view(
     run: str | Path,
     *,
-    name: Annotated[str | None, Option(flag="--as", metavar="NAME")] = None,
+    name: Annotated[str | None, CommandOption(flag="--as", metavar="NAME")] = None,
     port: Annotated[int, Meta(ge=0, le=65535)] = 8766,
-    draw: Annotated[int | str | None, Option(metavar="N")] = None,
+    draw: Annotated[int | str | None, CommandOption(metavar="N")] = None,
     random: Count | None = None,
     seed: FromZero = 0,
     show_texts: bool = False,

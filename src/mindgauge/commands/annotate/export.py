@@ -13,7 +13,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest, ranges
 from mindgauge.records.errors import UsageError
@@ -57,7 +57,7 @@ def annotate_export(
     *,
     to: str = "csv",
     out: str | Path | None = None,
-    everything: Annotated[bool, Option(flag="--all")] = False,
+    everything: Annotated[bool, CommandOption(flag="--all")] = False,
 ) -> ExportedLabels:
     """Write people's labels, their history and the gold for other tools.
 

@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import count, plural
@@ -61,7 +61,7 @@ def annotate_import(
     folder: str | Path,
     file: str | Path,
     *,
-    form: Annotated[str, Option(flag="--from")] = "",
+    form: Annotated[str, CommandOption(flag="--from")] = "",
     names: Mapping[str, str] | None = None,
     supersede: bool = False,
     layout: RatingLayout = NOTHING_SAID,

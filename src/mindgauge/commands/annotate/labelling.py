@@ -11,7 +11,7 @@ from typing import Annotated, TypedDict
 import msgspec
 
 from mindgauge.annotation.records import Policy
-from mindgauge.commands.command import Count, FromZero, Option
+from mindgauge.commands.command import Count, FromZero, CommandOption
 from mindgauge.raters.window import Unit
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame
@@ -76,7 +76,7 @@ class LabellingOptions(TypedDict, total=False):
     url: str
     columns: Mapping[str, str] | None
     limit: Count | None
-    draw: Annotated[int | str | None, Option(metavar="N")]
+    draw: Annotated[int | str | None, CommandOption(metavar="N")]
     random: Count | None
     seed: FromZero
     unit: str | None

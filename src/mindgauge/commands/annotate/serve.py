@@ -13,7 +13,7 @@ from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
 from mindgauge.annotation.web.origin import is_here, own_address
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def annotate_serve(
     *,
     host: str = "127.0.0.1",
     port: Annotated[int, Meta(ge=0, le=65535)] = 8765,
-    invite: Annotated[str | None, Option(metavar="NAME")] = None,
+    invite: Annotated[str | None, CommandOption(metavar="NAME")] = None,
     ready: Callable[[Served], None] = lambda _: None,
 ) -> None:
     """Serve the page on which people label, until Ctrl-C.

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
 from mindgauge.commands.clients.list import situations
-from mindgauge.commands.command import Count, Option, command
+from mindgauge.commands.command import Count, CommandOption, command
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import plural
@@ -67,7 +67,7 @@ class ClientCheck(Tabular, msgspec.Struct, frozen=True):
     ),
 )
 def clients_check(
-    client: Annotated[AnyModel, Option(flag="--check-client", metavar="MODEL")],
+    client: Annotated[AnyModel, CommandOption(flag="--check-client", metavar="MODEL")],
     *,
     judge: AnyModel | Sequence[AnyModel] = (),
     situation: str = "risk",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from mindgauge.commands.command import Option, command
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.commands.data import released
 from mindgauge.commands.data.download import PublicFile, UnreachableError, download, is_whole, session
 from mindgauge.records.command_result import Tabular, noted
@@ -94,7 +94,7 @@ class _Errand(NamedTuple):
 
 @command(without=("pause",))
 def papers_fetch(
-    name: Annotated[str, Option(metavar="[NAME]")], *, out: str | Path | None = None, mirror: str | None = None, pause: float = 1.0,
+    name: Annotated[str, CommandOption(metavar="[NAME]")], *, out: str | Path | None = None, mirror: str | None = None, pause: float = 1.0,
     say: Callable[[str], None] | None = None,
 ) -> FetchedData:  # fmt: skip
     """Bring the released files that may be had freely, each by its SHA-256; without a name, list what can be fetched. Exit code 1: not all could be had.

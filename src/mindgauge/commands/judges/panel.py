@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mindgauge.commands.command import Count, FromZero, Option, Resamples, command
+from mindgauge.commands.command import Count, FromZero, CommandOption, Resamples, command
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 
@@ -22,11 +22,11 @@ JURIES = ("mean", "median", "majority", "minimum", "weighted")
 def panel(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
-    how: Annotated[Sequence[str], Option(flag="--panel", commas=True)] = JURIES,
-    judges: Annotated[Sequence[str], Option(flag="--judge")] = (),
+    how: Annotated[Sequence[str], CommandOption(flag="--panel", commas=True)] = JURIES,
+    judges: Annotated[Sequence[str], CommandOption(flag="--judge")] = (),
     quorum: Count | None = None,
     reference: str | Sequence[str] = (),
-    criteria: Annotated[Sequence[str], Option(flag="--criterion")] = (),
+    criteria: Annotated[Sequence[str], CommandOption(flag="--criterion")] = (),
     scale: str | Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
     resamples: Resamples = 2000,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from mindgauge.commands.command import Count, FromZero, Option, command
+from mindgauge.commands.command import Count, FromZero, CommandOption, command
 from mindgauge.commands.logs import sample as sampling
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted
@@ -111,7 +111,7 @@ def logs_sample(
     by: Sequence[str] = (),
     seed: FromZero = 0,
     names: str | Path | None = None,
-    scrub: Annotated[bool, Option(flag="--keep-personal")] = True,
+    scrub: Annotated[bool, CommandOption(flag="--keep-personal")] = True,
     text: bool = True,
     columns: Mapping[str, str] | None = None,
 ) -> LogSummary:

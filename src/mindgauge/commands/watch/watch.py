@@ -16,7 +16,7 @@ from mindgauge.analysis.gate.measured import GateSide
 from mindgauge.analysis.watch.look import broken, unseen, watched
 from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, STATUS_RATES
-from mindgauge.commands.command import Count, Option, command
+from mindgauge.commands.command import Count, CommandOption, command
 from mindgauge.commands.gate import read_build
 from mindgauge.commands.rate import rate
 from mindgauge.commands.watch import feed
@@ -141,7 +141,7 @@ def logs_watch(
     policy: str | Path,
     judge: AnyModel | Sequence[AnyModel],
     out: str | Path,
-    name: Annotated[str | None, Option(flag="--benchmark")] = None,
+    name: Annotated[str | None, CommandOption(flag="--benchmark")] = None,
     unit: str | None = None,
     sample: Count = 50,
     seed: int = 0,
