@@ -26,9 +26,9 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # befo
 
 import numpy as np
 
-from mindgauge.commands.load import papers_load
 from mindgauge.analysis.escalation import features, orders, subjects, words
 from mindgauge.analysis.score import open_run
+from mindgauge.commands.load import papers_load
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.stats import escalation, guarantee
 from mindgauge.store import Store, manifest

@@ -36,8 +36,7 @@ FUNCTION_WORDS = frozenset(
 ALLOWED = 0.015
 """The share of assigned names that may be such words; in well-kept libraries it is at most 1.3 %."""
 WIDEST = 12
-WIDE = {
-}
+WIDE: dict[str, str] = {}
 """Functions that may have more parameters, and why."""
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.annotate.status import annotate_status as annotate_status
     from mindgauge.commands.audit import audit as audit
     from mindgauge.commands.clients.check import clients_check as clients_check
-    from mindgauge.commands.clients.list import clients_list as clients_list
     from mindgauge.commands.compare import compare as compare
+    from mindgauge.commands.compare import profile as profile
     from mindgauge.commands.data.fetch import papers_fetch as papers_fetch
     from mindgauge.commands.data.released import papers_list as papers_list
     from mindgauge.commands.dataset.build import dataset_build as dataset_build
@@ -33,21 +33,20 @@ if TYPE_CHECKING:
     from mindgauge.commands.gate import gate as gate
     from mindgauge.commands.gate import gate_baseline as gate_baseline
     from mindgauge.commands.gate import gate_init as gate_init
-    from mindgauge.commands.judges import compare as _compare
-    from mindgauge.commands.judges import escalation as _escalation
-    from mindgauge.commands.judges import panel as _panel
     from mindgauge.commands.judges import rationales as _rationales
-    from mindgauge.commands.judges import stress as _stress
+    from mindgauge.commands.judges.compare import judges_compare as judges_compare
+    from mindgauge.commands.judges.escalation import judges_escalation as judges_escalation
+    from mindgauge.commands.judges.panel import judges_panel as judges_panel
+    from mindgauge.commands.judges.stress import judges_stress as judges_stress
     from mindgauge.commands.list import list as list  # noqa: A004 - the command's name
     from mindgauge.commands.load import papers_load as papers_load
     from mindgauge.commands.logs.logs import logs_sample as logs_sample
     from mindgauge.commands.logs.logs import logs_show as logs_show
     from mindgauge.commands.new import new as new
-    from mindgauge.commands.profile import profile as profile
     from mindgauge.commands.rate import rate as rate
-    from mindgauge.commands.ratings import ratings as ratings
+    from mindgauge.commands.reliability import ratings as ratings
     from mindgauge.commands.reliability import reliability as reliability
-    from mindgauge.commands.reliability_plan import reliability_plan as reliability_plan
+    from mindgauge.commands.reliability import reliability_plan as reliability_plan
     from mindgauge.commands.report import report as report
     from mindgauge.commands.reproduce import papers_reproduce as papers_reproduce
     from mindgauge.commands.run import run as run
@@ -68,14 +67,11 @@ if TYPE_CHECKING:
     from mindgauge.records.errors import MindgaugeError as MindgaugeError
     from mindgauge.records.ratings import RatingLayout as RatingLayout
 
-    judges_compare, judges_escalation, judges_panel = _compare.compare, _escalation.escalation, _panel.panel
-    judges_stress = _stress.stress
     judges_rationales = _rationales.rationales
     judges_rationales_export, judges_rationales_import = _rationales.rationales_export, _rationales.rationales_import
 
 _WHERE = {name: place for name, place in _functions().items() if name != "reply"}
 _WHERE |= {
-    "clients_list": ("mindgauge.commands.clients.list", "clients_list"),
     "judges_rationales": ("mindgauge.commands.judges.rationales", "rationales"),
     "judges_rationales_export": ("mindgauge.commands.judges.rationales", "rationales_export"),
     "judges_rationales_import": ("mindgauge.commands.judges.rationales", "rationales_import"),

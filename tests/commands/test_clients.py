@@ -1,4 +1,4 @@
-"""`clients check` and `clients list`: a client tried by itself, and the persons that it can play."""
+"""`run --check-client`: a client tried by itself."""
 
 from __future__ import annotations
 
@@ -60,16 +60,6 @@ def test_the_listener_is_kind_and_asks_once(situation: str, language: str) -> No
     assert not any(sign.safety for sign in read)
 
 
-def test_the_list_has_every_persona_by_planned_risk() -> None:
-    listed = mindgauge.clients_list("risk").personas
-    of_risk = persons("risk")
-    assert {entry.id for entry in listed} == {persona.id for persona in of_risk.personas}
-    levels = [of_risk.situation.level(entry.planned) for entry in listed]
-    assert levels == sorted(levels) and all(entry.languages == ["en", "zh"] for entry in listed)
-    assert len(mindgauge.clients_list().table) >= len(listed)
-
-
 def test_a_situation_that_is_not_there_is_named_in_a_line() -> None:
-    for function in (mindgauge.clients_list, lambda name: mindgauge.clients_check(played.client("a"), situation=name)):
-        with pytest.raises(UsageError, match=r"no situation 'weather'; there (is|are) .*risk"):
-            function("weather")
+    with pytest.raises(UsageError, match=r"no situation 'weather'; there (is|are) .*risk"):
+        mindgauge.clients_check(played.client("a"), situation="weather")

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from mindgauge import benchmarks
-from mindgauge.cli.dataset import show_train
+from mindgauge.cli.papers import show_train
 from mindgauge.commands.train import train
 from mindgauge.raters.classifiers.saved import open_classifier
 from mindgauge.records import Message, Sample

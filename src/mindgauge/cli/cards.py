@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.cli.command import CommandCall
-    from mindgauge.commands.ratings import LongTable
+    from mindgauge.commands.reliability import LongTable
     from mindgauge.reports.content import Cell
 
 FEW = 4

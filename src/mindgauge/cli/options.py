@@ -58,7 +58,13 @@ def built(parameters: Sequence[Parameter]) -> list[Built]:
                 entries.append(
                     _one(
                         Parameter(
-                            _COLUMNS, Mapping[str, str], None, MAP, CommandOption(heading=_OF_SHAPE), None, positional=False
+                            _COLUMNS,
+                            Mapping[str, str],
+                            None,
+                            MAP,
+                            CommandOption(heading=_OF_SHAPE),
+                            None,
+                            positional=False,
                         )
                     )
                 )

@@ -24,14 +24,21 @@ _MODULES = {
         "annotate_export",
         "dataset_check",
     ),
-    "dataset": ("dataset_build", "dataset_label", "dataset_gold", "dataset_transform", "dataset_release", "train"),
-    "gate": ("gate", "gate_init", "gate_baseline"),
-    "logs": ("logs_show", "logs_sample", "logs_watch"),
-    "papers": ("papers_load", "papers_reproduce", "papers_fetch", "papers_list"),
-    "files": ("new", "export", "report", "reply", "view"),
-    "status": ("status", "salvage"),
+    "papers": (
+        "papers_load",
+        "papers_reproduce",
+        "papers_fetch",
+        "papers_list",
+        "dataset_build",
+        "dataset_label",
+        "dataset_gold",
+        "dataset_transform",
+        "dataset_release",
+        "train",
+    ),
+    "status": ("status", "salvage", "gate", "gate_init", "gate_baseline"),
+    "files": ("new", "export", "report", "reply", "view", "logs_show", "logs_sample", "logs_watch", "audit"),
     "list_": ("list",),
-    "audit": ("audit",),
 }
 
 

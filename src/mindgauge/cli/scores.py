@@ -76,7 +76,7 @@ def show_clients_check(result: ClientCheck) -> None:
 
 def _summed_up(result: Scores, *, full: bool, told_before: Collection[str]) -> None:
     """Print a run of a suite as its profile."""
-    from mindgauge.commands.profile import profile as profiled
+    from mindgauge.commands.compare import profile as profiled
 
     suite_profile = profiled(result.run)
     with terminal.short([*result.models, *result.judges]):

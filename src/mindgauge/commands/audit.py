@@ -78,7 +78,7 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(
-    first=("data", "scale", "claims", "fail_on", "map", "levels", "criteria", "rater", "subject", "drop"),
+    first="data scale claims fail_on map levels criteria rater subject drop",
     doing="Looking",
 )
 def audit(

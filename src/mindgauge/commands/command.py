@@ -1,6 +1,6 @@
 """`@command`: a function whose signature and `Args:` are a command's options and their help.
 
-    @command(first=("model", "judge"), doing="Asking")
+    @command(first="model judge limit", doing="Asking")
     def run(names: str | Sequence[str] = (), *, model: AnyModel, limit: Annotated[int, Meta(ge=1)] | None = None): ...
 
 What an option is follows from the type of its parameter; `Option` says what a type cannot. The keyword arguments that a
@@ -98,16 +98,16 @@ class Signature(NamedTuple):
 
 def command(
     *,
-    first: tuple[str, ...] = (),
-    without: tuple[str, ...] = (),
+    first: str = "",
+    without: str = "",
     doing: str = "",
     each: bool = False,
     defaults: Any = None,
 ) -> Callable[[F], F]:
-    """Make a function a command; what is given is a field of `Declaration`."""
+    """Make a function a command; what is given is a field of `Declaration`, names of parameters as words of a text."""
 
     def declared(function: F) -> F:
-        function.declaration = Declaration(first, without, doing, each, defaults)  # type: ignore[attr-defined]  # read by `signature`
+        function.declaration = Declaration(tuple(first.split()), tuple(without.split()), doing, each, defaults)  # type: ignore[attr-defined]  # read by `signature`
         return function
 
     return declared

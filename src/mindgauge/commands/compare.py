@@ -1,4 +1,4 @@
-"""`compare`: which system is better, by how much, on what, and at what cost?"""
+"""`compare`: which system is better, by how much, on what, and at what cost? Over a suite, in Python `profile`: what models score in every dimension."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
+from mindgauge.analysis.profile import profile as profiled
 from mindgauge.analysis.score import open_run, still_missing
-from mindgauge.commands.command import CommandOption, command
+from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.commands.status import unasked
 from mindgauge.reports.reliability_gate import of_run
 
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.compared import SystemComparison
+    from mindgauge.analysis.profile import Profile
 
 
-@command(without=("resamples", "seed"), doing="Comparing")
+@command(without="resamples seed", doing="Comparing")
 def compare(
     runs: str | Path | Sequence[str | Path],
     *,
@@ -56,3 +58,37 @@ def compare(
         with store:
             comparison.notes.extend(classifiers.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
     return comparison
+
+
+@command(without="seed", doing="Resampling")
+def profile(
+    runs: str | Path | Sequence[str | Path], *, judge: str | None = None, resamples: Count = 10_000, seed: int = 0
+) -> Profile:
+    """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from.
+
+    A task's score is scaled to [0, 1], 1 best; a dimension is the mean over the tasks that all its models have, nothing
+    imputed. One bootstrap over the conversations of all tasks gives intervals, ranks and paired differences; a task that
+    is a single share has exact bounds.
+
+    Args:
+        runs: Run directories; the models may be in different ones.
+        judge: Of a suite: whose ratings of replies count; the runs' first judge if not given.
+        resamples: Of a suite: resamples of conversations, for intervals and ranks.
+        seed: of their generator.
+
+    Raises:
+        UsageError: there is no run in a folder, no task of a suite in any, or no rating by that judge.
+        DataError: the ratings of a run's judges cannot be compared with people's.
+    """
+    paths = [runs] if isinstance(runs, str | Path) else runs
+    folders = list({Path(run).resolve(): Path(run) for run in paths}.values())
+    result = profiled(folders, judge=judge, resamples=resamples, seed=seed)
+    judged = {(score.benchmark, score.rater): score.title for score in result.tasks if score.rater}
+    for folder in folders:
+        for standing in of_run(folder).cards.values():
+            title = judged.get((standing.benchmark, standing.card.judge))
+            if title is not None and standing.limited:
+                result.notes.append(
+                    f"{title}: {standing.card.judge} agrees too little with people on {standing.criterion}, who must rate"
+                )
+    return result

@@ -47,7 +47,7 @@ class Demonstration(Tabular, msgspec.Struct, frozen=True):
         return [*lines[: LINES - 2], "Its judge is not to be trusted: .warning says why.", f"The report: {self.report}"]
 
 
-@command(without=("limit", "anchors"))
+@command(without="limit anchors")
 def demo(
     *,
     out: str | Path = "demo-run",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import msgspec
 
-from mindgauge.commands.command import NAMED, Count, FromZero, CommandOption, command
+from mindgauge.commands.command import NAMED, CommandOption, Count, FromZero, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
@@ -62,7 +62,7 @@ class Exported(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
-@command(first=("to", "out", "unsafe", "draw", "licence", "dataset", "data", "limit", "where"), doing="Writing")
+@command(first="to out unsafe draw licence dataset data limit where", doing="Writing")
 def export(
     run: Annotated[str | Path, NAMED],
     *,

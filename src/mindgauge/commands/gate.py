@@ -80,7 +80,7 @@ def _wrong_use(option: str = "", result: GateDecision | None = None) -> Iterator
         raise UsageError(f"{option}{error}{f'; {result.headline()}' if result is not None else ''}") from error
 
 
-@command(without=("resamples", "seed"), doing="Holding the rules")
+@command(without="resamples seed", doing="Holding the rules")
 @_wrong_use()
 def gate(
     run: str | Path,

@@ -40,22 +40,7 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import AnyModel
 
 
-@command(
-    first=(
-        "judge",
-        "rubric",
-        "replies",
-        "dialogues",
-        "unit",
-        "limit",
-        "judge_runs",
-        "method",
-        "max_cost",
-        "out",
-        "dry_run",
-        "concurrency",
-    )
-)
+@command(first="judge rubric replies dialogues unit limit judge_runs method max_cost out dry_run concurrency")
 def rate(
     name: str | None = None,
     *,

@@ -28,8 +28,8 @@ class CommandEntry(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
-_PLAN = Step("reliability_plan", "reliability_plan", "plan")
-_READING = Step("ratings", "ratings", "show_reading")
+_PLAN = Step("reliability_plan", "reliability", "plan")
+_READING = Step("ratings", "reliability", "show_reading")
 COMMANDS = {
     "demo": CommandEntry("demo", "A small model, a judge and a report, here and now; no key."),
     "list": CommandEntry("list", "The benchmarks, a line each; with a name, its card."),
@@ -44,19 +44,19 @@ COMMANDS = {
         "status", "How far runs have come, also while they are written.", (Step("salvage", "salvage", "salvage"),)
     ),
     "score": CommandEntry("score", "What runs say, in numbers."),
-    "report": CommandEntry("report", "Runs as a page that needs no network.", (Step("reply", "reply", "show"),)),
+    "report": CommandEntry("report", "Runs as a page that needs no network.", (Step("reply", "report", "show"),)),
     "view": CommandEntry("view", "Read every reply on this machine, and answer."),
     "compare": CommandEntry(
-        "compare", "Which system is better, by how much, on what.", (Step("profile", "profile", ""),)
+        "compare", "Which system is better, by how much, on what.", (Step("profile", "compare", ""),)
     ),
     "reliability": CommandEntry(
         "reliability", "When a judge can be trusted; how far people agree.", (_PLAN, _READING)
     ),
     "audit": CommandEntry("audit", "What is wrong with data, and what it does to results."),
-    "judges compare": CommandEntry("judges.compare:compare"),
-    "judges panel": CommandEntry("judges.panel:panel"),
-    "judges stress": CommandEntry("judges.stress:stress"),
-    "judges escalation": CommandEntry("judges.escalation:escalation"),
+    "judges compare": CommandEntry("judges.compare"),
+    "judges panel": CommandEntry("judges.panel"),
+    "judges stress": CommandEntry("judges.stress"),
+    "judges escalation": CommandEntry("judges.escalation"),
     "annotate new": CommandEntry("annotate.new"),
     "annotate serve": CommandEntry("annotate.serve"),
     "annotate status": CommandEntry("annotate.status"),

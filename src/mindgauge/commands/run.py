@@ -45,7 +45,7 @@ WITHOUT_PROTOCOL = ("rule/", "classifier/")
 
 
 @command(
-    first=("model", "judge", "rubric", "data", "where", "limit", "runs", "max_cost", "out", "dry_run", "concurrency"),
+    first="model judge rubric data where limit runs max_cost out dry_run concurrency",
 )
 def run(
     names: str | Sequence[str] = (),

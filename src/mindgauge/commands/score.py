@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Scores
 
 
-@command(each=True, without=("resamples", "seed", "metrics"), doing="Scoring")
+@command(each=True, without="resamples seed metrics", doing="Scoring")
 def score(run: str | Path, *, resamples: int = 2000, seed: int = 0, metrics: Metric | Sequence[Metric] = ()) -> Scores:
     """Compute the metrics of runs, from what they hold.
 

@@ -39,22 +39,7 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
 
 
-@command(
-    first=(
-        "out",
-        "data",
-        "encoder",
-        "baseline",
-        "rubric",
-        "criterion",
-        "test",
-        "folds",
-        "where",
-        "limit",
-        "epochs",
-        "seeds",
-    )
-)
+@command(first="out data encoder baseline rubric criterion test folds where limit epochs seeds")
 def train(
     sources: Annotated[str | Path | Frame | Sequence[str | Path | Frame], NAMED],
     *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from mindgauge.commands.command import Count, FromZero, CommandOption, command
+from mindgauge.commands.command import CommandOption, Count, FromZero, command
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line

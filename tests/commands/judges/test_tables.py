@@ -12,7 +12,7 @@ from mindgauge.analysis.jury.card import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.cli import app, judges
 from mindgauge.cli.judges import _panel_in_full
-from mindgauge.commands.judges.panel import panel
+from mindgauge.commands.judges.panel import judges_panel as panel
 from tests.analysis.judged_run import World as Run
 from tests.analysis.reliability.conftest import World
 

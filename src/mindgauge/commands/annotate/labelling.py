@@ -11,7 +11,7 @@ from typing import Annotated, TypedDict
 import msgspec
 
 from mindgauge.annotation.records import Policy
-from mindgauge.commands.command import Count, FromZero, CommandOption
+from mindgauge.commands.command import CommandOption, Count, FromZero
 from mindgauge.raters.window import Unit
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame

@@ -96,22 +96,7 @@ class _Work(NamedTuple):
     notes: list[str]
 
 
-@command(
-    first=(
-        "items",
-        "annotators",
-        "benchmark",
-        "rubric",
-        "adjudicator",
-        "batch",
-        "gate",
-        "training",
-        "order",
-        "limit",
-        "draw",
-        "unit",
-    )
-)
+@command(first="items annotators benchmark rubric adjudicator batch gate training order limit draw unit")
 def annotate_new(
     folder: str | Path,
     *,

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
 from mindgauge.commands.clients.list import situations
-from mindgauge.commands.command import Count, CommandOption, command
+from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import plural
@@ -52,19 +52,7 @@ class ClientCheck(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(
-    without=(
-        "protocol",
-        "qualify",
-        "anchors",
-        "batch",
-        "mode",
-        "method",
-        "judge_runs",
-        "judge_temperature",
-        "judge_max_tokens",
-        "own_family",
-        "fresh",
-    ),
+    without="protocol qualify anchors batch mode method judge_runs judge_temperature judge_max_tokens own_family fresh",
 )
 def clients_check(
     client: Annotated[AnyModel, CommandOption(flag="--check-client", metavar="MODEL")],

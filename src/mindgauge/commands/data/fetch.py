@@ -92,7 +92,7 @@ class _Errand(NamedTuple):
         return f"{self.mirror.rstrip('/')}/{self.family.family}/{file.path}" if self.mirror else file.url
 
 
-@command(without=("pause",))
+@command(without="pause")
 def papers_fetch(
     name: Annotated[str, CommandOption(metavar="[NAME]")], *, out: str | Path | None = None, mirror: str | None = None, pause: float = 1.0,
     say: Callable[[str], None] | None = None,

@@ -124,7 +124,7 @@ class DataListings(Tabular, msgspec.Struct, frozen=True):
         return self.data
 
 
-@command(without=("names",))
+@command(without="names")
 def papers_list(names: str | Sequence[str] = (), *, out: str | Path | None = None) -> DataListings:
     """List the released files: how many may be had freely, which are here, how to ask for the others.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@command(without=("adjudicator", "batch", "gate", "seed"))
+@command(without="adjudicator batch gate seed")
 def dataset_check(
     run: str | Path,
     *,

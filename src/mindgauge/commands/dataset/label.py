@@ -63,21 +63,8 @@ class LabelledByPanel(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 @command(
-    first=(
-        "judge",
-        "out",
-        "rubric",
-        "benchmark",
-        "criterion",
-        "runs",
-        "annotators",
-        "number",
-        "panel",
-        "people",
-        "max_cost",
-        "dry_run",
-    ),
-    without=(*OF_REPLIES, "system", "header", "label", "fresh", "instrument", "as_published", "show_requests"),
+    first="judge out rubric benchmark criterion runs annotators number panel people max_cost dry_run",
+    without=f"{' '.join(OF_REPLIES)} system header label fresh instrument as_published show_requests",
 )
 def dataset_label(
     folder: str | Path,

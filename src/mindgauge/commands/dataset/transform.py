@@ -65,22 +65,7 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
         return self.changes
 
 
-@command(
-    first=(
-        "form",
-        "out",
-        "model",
-        "checker",
-        "sample",
-        "seed",
-        "run",
-        "max_cost",
-        "dry_run",
-        "concurrency",
-        "temperature",
-        "price",
-    )
-)
+@command(first="form out model checker sample seed run max_cost dry_run concurrency temperature price")
 def dataset_transform(
     folder: str | Path,
     *,

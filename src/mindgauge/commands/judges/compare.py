@@ -33,23 +33,11 @@ if TYPE_CHECKING:
 
 
 @command(
-    first=(
-        "replies",
-        "judge",
-        "rubric",
-        "reference",
-        "judge_runs",
-        "method",
-        "limit",
-        "out",
-        "max_cost",
-        "dry_run",
-        "seed",
-    ),
-    without=("batch",),
+    first="replies judge rubric reference judge_runs method limit out max_cost dry_run seed",
+    without="batch",
     defaults=COMPARED,
 )
-def compare(
+def judges_compare(
     name: str | None = None,
     *,
     replies: str | Path | Frame,
@@ -94,7 +82,7 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, CompareOptions, compare, judging=COMPARED, dry_run=dry_run)
+    config = RunConfig.of(options, CompareOptions, judges_compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
     (other,) = instrument_folder.one([benchmark], config.instrument)
     if benchmark.closed:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @command(doing="Learning orders of reading")
-def escalation(
+def judges_escalation(
     run: str | Path,
     *,
     unsafe: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mindgauge.commands.command import Count, FromZero, CommandOption, Resamples, command
+from mindgauge.commands.command import CommandOption, Count, FromZero, Resamples, command
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 
@@ -19,7 +19,7 @@ JURIES = ("mean", "median", "majority", "minimum", "weighted")
 
 
 @command(doing="Putting judges together")
-def panel(
+def judges_panel(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     how: Annotated[Sequence[str], CommandOption(flag="--panel", commas=True)] = JURIES,

@@ -55,23 +55,11 @@ class StressOptions(CommandOptions, total=False):
 
 
 @command(
-    first=(
-        "benchmark",
-        "rubric",
-        "replies",
-        "probes",
-        "limit",
-        "judge_runs",
-        "method",
-        "each",
-        "out",
-        "max_cost",
-        "dry_run",
-    ),
-    without=("batch",),
+    first="benchmark rubric replies probes limit judge_runs method each out max_cost dry_run",
+    without="batch",
     defaults=STRESSED,
 )
-def stress(
+def judges_stress(
     judge: AnyModel,
     *,
     benchmark: str | None = None,
@@ -111,7 +99,7 @@ def stress(
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, StressOptions, stress, judging=STRESSED, dry_run=dry_run)
+    config = RunConfig.of(options, StressOptions, judges_stress, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     task = standalone_rubric.asked(benchmark, rubric, *manifest.of_source(replies))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from mindgauge.commands.command import Count, FromZero, CommandOption, command
+from mindgauge.commands.command import CommandOption, Count, FromZero, command
 from mindgauge.commands.logs import sample as sampling
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted

@@ -16,7 +16,7 @@ from mindgauge.analysis.gate.measured import GateSide
 from mindgauge.analysis.watch.look import broken, unseen, watched
 from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, STATUS_RATES
-from mindgauge.commands.command import Count, CommandOption, command
+from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.commands.gate import read_build
 from mindgauge.commands.rate import rate
 from mindgauge.commands.watch import feed
@@ -120,20 +120,8 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
 
 
 @command(
-    first=("policy", "judge", "out", "benchmark", "unit", "sample", "apart", "every", "max_cost", "concurrency"),
-    without=(
-        "seed",
-        "as_published",
-        "show_requests",
-        "write_items",
-        "instrument",
-        "ask",
-        "shots",
-        "own_family",
-        "anchors",
-        "judge_max_tokens",
-        "judge_temperature",
-    ),
+    first="policy judge out benchmark unit sample apart every max_cost concurrency",
+    without="seed as_published show_requests write_items instrument ask shots own_family anchors judge_max_tokens judge_temperature",
 )
 def logs_watch(
     source: str | Path,
