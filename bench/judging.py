@@ -33,7 +33,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.injection import attempts, injected
 from mindgauge.analysis.stress.items import OriginalReply
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.local import LocalModel
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE

@@ -68,7 +68,7 @@ DIMENSIONS: dict[str, tuple[int, Callable[[int], Size]]] = {
 FEW = {"resamples": 100}
 ANALYSES: dict[str, Callable[[pl.DataFrame], object]] = {
     "audit": mindgauge.audit,
-    "judges_panel": partial(mindgauge.judges_panel, **FEW),
+    "judges_panel": partial(mindgauge.judges_panel, **FEW),  # type: ignore[arg-type]  # other options are strings
     "ratings": mindgauge.ratings,
     "reliability": partial(mindgauge.reliability, **FEW),  # type: ignore[arg-type]
     "reliability_plan": partial(mindgauge.reliability_plan, **FEW),  # type: ignore[arg-type]

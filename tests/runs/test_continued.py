@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import app
-from mindgauge.commands.judges.compare import compare as compare_judges
+from mindgauge.commands.judges.compare import judges_compare as compare_judges
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
 from mindgauge.store import Store, manifest

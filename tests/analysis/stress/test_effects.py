@@ -16,7 +16,7 @@ from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, HaloDesign,
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.gaps import CHUNK, halo, portions, severity
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store
