@@ -155,12 +155,12 @@ def released(data: Path, studies: int) -> None:
     """Draw again and again from replies that people rated all of."""
     from mindgauge.analysis import frame
     from mindgauge.analysis.score import open_run
-    from mindgauge.commands.load import load
+    from mindgauge.commands.load import papers_load
 
     generator = np.random.default_rng(2026)
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        load("mentalbench", data=data / "mentalbench", out=run)
+        papers_load("mentalbench", data=data / "mentalbench", out=run)
         store, (benchmark,), _ = open_run(run)
         with store:
             rows = frame.ratings(store, benchmark)

@@ -28,7 +28,7 @@ import numpy as np
 
 from mindgauge.analysis.escalation import features, orders, subjects, words
 from mindgauge.analysis.score import open_run
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.stats import escalation, guarantee
 from mindgauge.store import Store, manifest
@@ -193,7 +193,7 @@ def worded(asked: argparse.Namespace) -> None:
     """Print what is read by each variant and by the one that is chosen, for seen models and for unseen ones."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        load(NAME, data=asked.data, out=run)
+        papers_load(NAME, data=asked.data, out=run)
         for name, rated in definitions(run):
             unsafe = rated.unsafe == 1
             jury = orders.juries(rated.judges)[orders.JURY]

@@ -71,7 +71,7 @@ def main() -> None:
         mindgauge.export(folder / "run", to="hub", out=folder / "hub", licence="CC-BY-4.0")
         timed("export", begun)
         begun = time.perf_counter()
-        mindgauge.load(NAME, data=folder / "hub", out=folder / "loaded")
+        mindgauge.papers_load(NAME, data=folder / "hub", out=folder / "loaded")
         timed("load", begun)
         begun = time.perf_counter()
         mindgauge.export(folder / "loaded", to="hub", out=folder / "again", licence="CC-BY-4.0")

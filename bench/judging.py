@@ -32,7 +32,7 @@ import numpy as np
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.probes import OriginalReply, attempts, injected
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.local import LocalModel
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE

@@ -22,7 +22,7 @@ from pathlib import Path
 from mindgauge import Function, run
 
 MAIN = "from mindgauge.cli import main; main()"
-LIBRARIES = "import numpy, polars, msgspec, typer, sqlite3; polars.DataFrame"
+LIBRARIES = "import numpy, polars, msgspec, click, sqlite3; polars.DataFrame"
 REPLY = "That sounds like a heavy week, and it makes sense that you are tired of carrying it alone."
 
 

@@ -41,7 +41,7 @@ def english(data: Path) -> None:
     with TemporaryDirectory() as folder:
         zipfile.ZipFile(data / "help_or_harm" / "data.zip").extractall(folder)
         run = Path(folder) / "run"
-        mindgauge.load("help_or_harm", data=Path(folder) / "data", out=run)
+        mindgauge.papers_load("help_or_harm", data=Path(folder) / "data", out=run)
         with Store(run) as store:
             found = stock.found(store, benchmark)
             replies = sorted(store.replies(NAME), key=lambda reply: reply.id)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from docs_build.tables import fence, page
-from mindgauge.cli import COMMANDS, app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from mindgauge.cli import app
+from mindgauge.cli.program import leaves
+from mindgauge.commands import registry
 
 WIDTH = "80"
 """Columns of the terminal in which help is written."""
@@ -19,31 +15,28 @@ WIDTH = "80"
 
 def written() -> str:
     """Return the page."""
-    sections: list[str] = []
-    for heading, entries in COMMANDS.items():
+    commands, sections = leaves(), list[str]()
+    for heading, names in registry.HEADINGS.items():
         sections.append(f"## {heading}")
-        for name in entries:
-            for words in _verbs((name,)):
-                sections += [f"{'#' * (2 + len(words))} mindgauge {' '.join(words)}", fence(_help(words))]
+        for name in names:
+            if name in registry.GROUPS:
+                sections += [f"### mindgauge {name}", fence(_help(name, "--help"))]
+            for words, command in commands.items():
+                if words.split()[0] == name:
+                    more = "--help" if len(command.shown()) == len(command.options()) else "--help-all"
+                    sections += [
+                        f"{'#' * (2 + len(words.split()))} mindgauge {words}",
+                        fence(_help(*words.split(), more)),
+                    ]
     return page(
         "Commands",
-        "Every command, as `mindgauge COMMAND --help` says it. `mindgauge` alone says five to begin with.",
+        "Every command, as `mindgauge COMMAND --help-all` says it. `mindgauge` alone says five to begin with.",
         *sections,
     )
 
 
-def _verbs(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield a command and those below it."""
-    yield words
-    verb: Any = get_command(app)
-    for word in words:
-        verb = verb.commands[word]
-    for name in getattr(verb, "commands", {}):
-        yield from _verbs((*words, name))
-
-
-def _help(words: tuple[str, ...]) -> str:
+def _help(*words: str) -> str:
     runner = CliRunner(env={"COLUMNS": WIDTH, "TERMINAL_WIDTH": WIDTH})
-    result = runner.invoke(app, [*words, "--help"], prog_name="mindgauge")
+    result = runner.invoke(app, words, prog_name="mindgauge")
     assert result.exit_code == 0, (words, result.output)
     return result.output

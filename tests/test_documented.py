@@ -16,15 +16,15 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import polars as pl
 import pytest
-import typer
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.cli import app, options
+from mindgauge.cli.command import Command as Verb
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError, UsageError
@@ -68,11 +68,11 @@ FIRST_READ = ("README.md", "docs/start.md")
 FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md", "docs/papers.md")
 """Their commands build on each other; `test_own_benchmark_page.py`, `docs/test_trial.py` and `commands/test_rows_of_papers.py` run
 them in order."""
-SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
+SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
 READING = {
-    ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
-    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("load",), ("reproduce",), ("annotate", "new"),
-    ("clients", "list"), ("data", "list"),
+    ("list",), ("reliability",), ("audit",), ("report",), ("compare",), ("export",), ("status",),
+    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("papers", "load"), ("papers", "reproduce"),
+    ("annotate", "new"),
 }  # fmt: skip
 
 
@@ -129,28 +129,31 @@ COMMANDS = sorted(set(commands()))
 every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
 
 
-PARSER = get_command(app)
-
-
 def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     """Return the parser's command, its name, and what follows it."""
-    verb: Any = PARSER
+    verb: Any = app
     name: list[str] = []
     rest = [*words]
-    while hasattr(verb, "commands"):
-        if rest and rest[0] not in verb.commands and "RUN" in verb.commands:
-            rest.insert(0, "RUN")  # a group that a run's name may follow
+    while isinstance(verb, click.Group) and rest:
+        group: Any = verb
+        if group.get_command(None, rest[0]) is None and group.usual:
+            rest.insert(0, group.usual)  # a group of which one command is usual
+        found = group.get_command(None, rest[0])
+        if found is None:
+            break  # what is not there, `test_it_is_understood_by_the_real_parser` says
         name.append(rest.pop(0))
-        verb = verb.commands[name[-1]]
+        verb = found
     return verb, tuple(name), rest
 
 
 def parsed(verb: Any, words: list[str]) -> tuple[str, dict[str, Any]]:
     """Read words as the command line does: what is wrong with them, and what they say."""
     try:
-        return "", verb.make_context(verb.name, words).params
-    except typer.TyperException as error:
+        context = verb.make_context(verb.name, words)
+    except click.ClickException as error:
         return error.format_message(), {}
+    missing = verb.missing(context) if isinstance(verb, Verb) else ""
+    return missing, {} if missing else context.params
 
 
 def test_pages_show_many_commands() -> None:
@@ -162,8 +165,9 @@ def test_pages_show_many_commands() -> None:
 @every
 def test_it_is_understood_by_the_real_parser(command: Command) -> None:
     verb, _, rest = verb_of(command.words)
-    if not rest and "mindgauge" in command.page:
+    if not rest and ("mindgauge" in command.page or isinstance(verb, click.Group)):
         return  # only the verb is named
+    assert not isinstance(verb, click.Group), f"{command.page}: {command.text}: there is no such command"
     bare = not rest  # a verb in a sentence
     problem, params = parsed(verb, rest)
     allowed = "Missing" in problem and (bare or command.open)
@@ -320,7 +324,7 @@ def laid_out(world: Path, here: Path, named: str) -> None:
         if name in named:
             asked = "mentalbench" if "mentalbench --replies" in named else "run"
             shutil.copytree(world / asked, here / name)
-    if SUITE in named or "profile" in named:
+    if SUITE in named:
         shutil.copytree(world / SUITE, here / SUITE)
 
 
@@ -335,8 +339,6 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
     words = ["DIR" if shared.match(word) else named.get(word, word) for word in rest]
     if any(word.startswith("s3://") for word in words) or any("ray" in word for word in words if word != "--engine"):
         return None
-    if name == ("profile",):
-        words = [SUITE if word in {"RUN", "RUNS"} else word for word in words]
     if name in SENDING and "--dry-run" not in words:
         words.append("--dry-run")
     return words
@@ -354,7 +356,7 @@ def runnable() -> Iterator[Any]:
         if command.page in FOLLOWED:
             continue
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
-            named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""
+            named = rest[0] if name[-1] in {"load", "reproduce", "run", "rate"} else ""
             shape = (name, named, *sorted(word for word in rest if word.startswith("--")))
             known = {shape} if command.page in FIRST_READ else {shape, (name, named)}
             yield later(command) if known & shapes else command
@@ -370,10 +372,10 @@ def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pyt
     _, name, rest = verb_of(command.words)
     words = filled(command, name, rest)
     assert words is not None
-    if name in {("load",), ("salvage",), ("annotate", "new"), ("run",)}:
-        for out in [words[place + 1] for place, word in enumerate(words) if word == "--out"] + ["labels"] * (
-            name[0] == "annotate"
-        ):
+    if name in {("papers", "load"), ("status",), ("annotate", "new"), ("run",)}:
+        for out in [words[place + 1] for place, word in enumerate(words) if word in {"--out", "--salvage"}] + [
+            "labels"
+        ] * (name[0] == "annotate"):
             shutil.rmtree(here / out, ignore_errors=True)
     if name == ("new",):
         shutil.rmtree(here / words[0], ignore_errors=True)

@@ -36,16 +36,7 @@ FUNCTION_WORDS = frozenset(
 ALLOWED = 0.015
 """The share of assigned names that may be such words; in well-kept libraries it is at most 1.3 %."""
 WIDEST = 12
-WIDE = {
-    "cli/annotate.py:new": "the command line is the signature: an option is a parameter",
-    "cli/judges.py:stress": "as above",
-    "cli/judges_compare.py:compare": "as above",
-    "cli/rate.py:rate": "as above",
-    "cli/run.py:run": "as above",
-    "cli/export.py:export": "as above",
-    "cli/reliability.py:reliability": "as above",
-    "cli/train.py:train": "as above",
-}
+WIDE: dict[str, str] = {}
 """Functions that may have more parameters, and why."""
 
 

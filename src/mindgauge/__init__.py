@@ -6,148 +6,78 @@ They are loaded when first used, so that `import mindgauge` costs nothing.
 
 from __future__ import annotations
 
+from mindgauge.commands.registry import functions as _functions
+
 TYPE_CHECKING = False  # what `typing` would say: it takes longer to load than this file
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.metrics import metric
-    from mindgauge.commands.annotate.export import annotate_export
-    from mindgauge.commands.annotate.import_ import annotate_import
-    from mindgauge.commands.annotate.new import annotate_new
-    from mindgauge.commands.annotate.serve import annotate_serve
-    from mindgauge.commands.annotate.status import annotate_status
-    from mindgauge.commands.audit import audit
-    from mindgauge.commands.clients.check import clients_check
-    from mindgauge.commands.clients.list import clients_list
-    from mindgauge.commands.compare import compare
-    from mindgauge.commands.data.fetch import data_fetch
-    from mindgauge.commands.data.released import data_list
-    from mindgauge.commands.dataset.build import dataset_build
-    from mindgauge.commands.dataset.check import dataset_check
-    from mindgauge.commands.dataset.gold import dataset_gold
-    from mindgauge.commands.dataset.label import dataset_label
-    from mindgauge.commands.dataset.release import dataset_release
-    from mindgauge.commands.dataset.transform import dataset_transform
-    from mindgauge.commands.demo import demo
-    from mindgauge.commands.export import export
-    from mindgauge.commands.gate import gate, gate_baseline, gate_init
-    from mindgauge.commands.judges.compare import compare as judges_compare
-    from mindgauge.commands.judges.escalation import escalation as judges_escalation
-    from mindgauge.commands.judges.panel import panel as judges_panel
-    from mindgauge.commands.judges.stress import stress as judges_stress
-    from mindgauge.commands.list import list  # noqa: A004 - the command's name
-    from mindgauge.commands.load import load
-    from mindgauge.commands.logs.logs import logs
-    from mindgauge.commands.new import new
-    from mindgauge.commands.profile import profile
-    from mindgauge.commands.rate import rate
-    from mindgauge.commands.ratings import ratings
-    from mindgauge.commands.reliability import reliability
-    from mindgauge.commands.reliability_plan import reliability_plan
-    from mindgauge.commands.report import report
-    from mindgauge.commands.reproduce import reproduce
-    from mindgauge.commands.run import run
-    from mindgauge.commands.salvage import salvage
-    from mindgauge.commands.score import score
-    from mindgauge.commands.status import status
-    from mindgauge.commands.train import train
-    from mindgauge.commands.view import view
-    from mindgauge.commands.watch.watch import watch
-    from mindgauge.models.bots.function import Function
-    from mindgauge.models.scripted import Scripted
-    from mindgauge.models.settings import Settings
-    from mindgauge.records import Message, Rating, Reply, Sample, Status
-    from mindgauge.records.errors import MindgaugeError
-    from mindgauge.records.ratings import RatingLayout
+    from mindgauge.benchmarks.metrics import metric as metric
+    from mindgauge.commands.annotate.export import annotate_export as annotate_export
+    from mindgauge.commands.annotate.import_ import annotate_import as annotate_import
+    from mindgauge.commands.annotate.new import annotate_new as annotate_new
+    from mindgauge.commands.annotate.serve import annotate_serve as annotate_serve
+    from mindgauge.commands.annotate.status import annotate_status as annotate_status
+    from mindgauge.commands.audit import audit as audit
+    from mindgauge.commands.clients.check import clients_check as clients_check
+    from mindgauge.commands.compare import compare as compare
+    from mindgauge.commands.compare import profile as profile
+    from mindgauge.commands.data.fetch import papers_fetch as papers_fetch
+    from mindgauge.commands.data.released import papers_list as papers_list
+    from mindgauge.commands.dataset.build import dataset_build as dataset_build
+    from mindgauge.commands.dataset.check import dataset_check as dataset_check
+    from mindgauge.commands.dataset.gold import dataset_gold as dataset_gold
+    from mindgauge.commands.dataset.label import dataset_label as dataset_label
+    from mindgauge.commands.dataset.release import dataset_release as dataset_release
+    from mindgauge.commands.dataset.transform import dataset_transform as dataset_transform
+    from mindgauge.commands.demo import demo as demo
+    from mindgauge.commands.export import export as export
+    from mindgauge.commands.gate import gate as gate
+    from mindgauge.commands.gate import gate_baseline as gate_baseline
+    from mindgauge.commands.gate import gate_init as gate_init
+    from mindgauge.commands.judges.compare import judges_compare as judges_compare
+    from mindgauge.commands.judges.escalation import judges_escalation as judges_escalation
+    from mindgauge.commands.judges.panel import judges_panel as judges_panel
+    from mindgauge.commands.judges.stress import judges_stress as judges_stress
+    from mindgauge.commands.list import list as list  # noqa: A004 - the command's name
+    from mindgauge.commands.load import papers_load as papers_load
+    from mindgauge.commands.logs.logs import logs_sample as logs_sample
+    from mindgauge.commands.logs.logs import logs_show as logs_show
+    from mindgauge.commands.new import new as new
+    from mindgauge.commands.rate import rate as rate
+    from mindgauge.commands.reliability import ratings as ratings
+    from mindgauge.commands.reliability import reliability as reliability
+    from mindgauge.commands.reliability import reliability_plan as reliability_plan
+    from mindgauge.commands.report import report as report
+    from mindgauge.commands.reproduce import papers_reproduce as papers_reproduce
+    from mindgauge.commands.run import run as run
+    from mindgauge.commands.salvage import salvage as salvage
+    from mindgauge.commands.score import score as score
+    from mindgauge.commands.status import status as status
+    from mindgauge.commands.train import train as train
+    from mindgauge.commands.view import view as view
+    from mindgauge.commands.watch.watch import logs_watch as logs_watch
+    from mindgauge.models.bots.function import Function as Function
+    from mindgauge.models.scripted import Scripted as Scripted
+    from mindgauge.models.settings import Settings as Settings
+    from mindgauge.records import Message as Message
+    from mindgauge.records import Rating as Rating
+    from mindgauge.records import Reply as Reply
+    from mindgauge.records import Sample as Sample
+    from mindgauge.records import Status as Status
+    from mindgauge.records.errors import MindgaugeError as MindgaugeError
+    from mindgauge.records.ratings import RatingLayout as RatingLayout
 
-__all__ = [
-    "Function",
-    "Message",
-    "MindgaugeError",
-    "Rating",
-    "RatingLayout",
-    "Reply",
-    "Sample",
-    "Scripted",
-    "Settings",
-    "Status",
-    "annotate_export",
-    "annotate_import",
-    "annotate_new",
-    "annotate_serve",
-    "annotate_status",
-    "audit",
-    "clients_check",
-    "clients_list",
-    "compare",
-    "data_fetch",
-    "data_list",
-    "dataset_build",
-    "dataset_check",
-    "dataset_gold",
-    "dataset_label",
-    "dataset_release",
-    "dataset_transform",
-    "demo",
-    "export",
-    "gate",
-    "gate_baseline",
-    "gate_init",
-    "judges_compare",
-    "judges_escalation",
-    "judges_panel",
-    "judges_stress",
-    "list",
-    "load",
-    "logs",
-    "metric",
-    "new",
-    "profile",
-    "rate",
-    "ratings",
-    "reliability",
-    "reliability_plan",
-    "report",
-    "reproduce",
-    "run",
-    "salvage",
-    "score",
-    "status",
-    "train",
-    "view",
-    "watch",
-]
-_WHERE = {
-    **{name: f"mindgauge.commands.{name}" for name in __all__},
-    "annotate_export": "mindgauge.commands.annotate.export",
-    "annotate_import": "mindgauge.commands.annotate.import_",
-    "annotate_new": "mindgauge.commands.annotate.new",
-    "annotate_serve": "mindgauge.commands.annotate.serve",
-    "annotate_status": "mindgauge.commands.annotate.status",
-    "clients_check": "mindgauge.commands.clients.check",
-    "clients_list": "mindgauge.commands.clients.list",
-    "data_fetch": "mindgauge.commands.data.fetch",
-    "data_list": "mindgauge.commands.data.released",
-    "dataset_build": "mindgauge.commands.dataset.build",
-    "dataset_check": "mindgauge.commands.dataset.check",
-    "dataset_gold": "mindgauge.commands.dataset.gold",
-    "dataset_label": "mindgauge.commands.dataset.label",
-    "dataset_release": "mindgauge.commands.dataset.release",
-    "dataset_transform": "mindgauge.commands.dataset.transform",
-    "gate_baseline": "mindgauge.commands.gate",
-    "gate_init": "mindgauge.commands.gate",
-    "judges_compare": "mindgauge.commands.judges.compare:compare",
-    "judges_escalation": "mindgauge.commands.judges.escalation:escalation",
-    "judges_panel": "mindgauge.commands.judges.panel:panel",
-    "judges_stress": "mindgauge.commands.judges.stress:stress",
-    "logs": "mindgauge.commands.logs.logs",
-    "watch": "mindgauge.commands.watch.watch",
-    **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
-    "Function": "mindgauge.models.bots.function",
-    "MindgaugeError": "mindgauge.records.errors",
-    "metric": "mindgauge.benchmarks.metrics",
-    "RatingLayout": "mindgauge.records.ratings",
-    "Scripted": "mindgauge.models.scripted",
-    "Settings": "mindgauge.models.settings",
+
+_WHERE = {name: place for name, place in _functions().items() if name != "reply"}
+_WHERE |= {
+    "Function": ("mindgauge.models.bots.function", "Function"),
+    "MindgaugeError": ("mindgauge.records.errors", "MindgaugeError"),
+    "metric": ("mindgauge.benchmarks.metrics", "metric"),
+    "RatingLayout": ("mindgauge.records.ratings", "RatingLayout"),
+    "Scripted": ("mindgauge.models.scripted", "Scripted"),
+    "Settings": ("mindgauge.models.settings", "Settings"),
+    **{name: ("mindgauge.records", name) for name in ("Message", "Rating", "Reply", "Sample", "Status")},
 }
+__all__ = sorted(_WHERE)  # noqa: PLE0605 - the names of the registry
 
 
 def __getattr__(name: str) -> object:
@@ -155,8 +85,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
     import importlib
 
-    module, _, function = _WHERE[name].partition(":")
-    return getattr(importlib.import_module(module), function or name)
+    module, function = _WHERE[name]
+    return getattr(importlib.import_module(module), function)
 
 
 def __dir__() -> list[str]:  # type: ignore[valid-type]  # the builtin, not the command

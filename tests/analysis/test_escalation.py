@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.commands.judges.escalation import escalation
+from mindgauge.commands.judges.escalation import judges_escalation as escalation
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
 from tests.analysis.judged_run import CRITERION, World, said

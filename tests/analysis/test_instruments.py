@@ -52,7 +52,7 @@ def answered(*_: object) -> web.Response:
 def test_a_judge_of_ours_beside_people_of_a_release(tmp_path: Path) -> None:
     _write(Copy(tmp_path / "data"))
     run = tmp_path / "run"
-    mindgauge.load("help_or_harm/response", data=tmp_path / "data", out=run)
+    mindgauge.papers_load("help_or_harm/response", data=tmp_path / "data", out=run)
     with Stub(answered) as stub:
         compared = mindgauge.judges_compare(
             "help_or_harm/response",

@@ -17,7 +17,7 @@ from mindgauge.analysis.frame import TIE
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
 from mindgauge.analysis.jury.panels import CHOSEN
 from mindgauge.analysis.reliability.scale import ValueScale
-from mindgauge.commands.judges.panel import panel
+from mindgauge.commands.judges.panel import judges_panel as panel
 from mindgauge.commands.reliability import reliability
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.reports import juries

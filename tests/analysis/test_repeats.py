@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not DATA.is_dir():
         pytest.skip(f"the authors' files are not at hand ({DATA}); set MINDGAUGE_DATA")
     folder = tmp_path_factory.mktemp("dialogue_safety")
-    mindgauge.load("dialogue_safety", data=DATA, out=folder)
+    mindgauge.papers_load("dialogue_safety", data=DATA, out=folder)
     return folder
 
 

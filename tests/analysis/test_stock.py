@@ -18,7 +18,7 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis import stock
 from mindgauge.analysis.gate import measured
-from mindgauge.cli.compare import show
+from mindgauge.cli.comparison import show
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import as_csv

@@ -16,7 +16,7 @@ from mindgauge.analysis.score import score
 from mindgauge.annotation import tasks
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.annotate.new import annotate_new
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.store import Store
 from tests.annotation.page.labelling import Seat
 
@@ -42,7 +42,7 @@ def run(data: Path, folder: Path, seed: int = 0, draw: int = 80) -> Trial:
     """Load, draw, rate and score; the run is left in the folder as `labels`."""
     released, labels = folder / "released", folder / "labels"
     if not released.exists():
-        load(BENCHMARK, data=data, out=released)
+        papers_load(BENCHMARK, data=data, out=released)
     annotate_new(
         labels, items=released, benchmark=BENCHMARK, annotators=PEOPLE, draw=draw, seed=seed, training=0, gate=0.0
     )

@@ -238,7 +238,7 @@ def _drawn(folder: Path) -> Path:
     (folder / "logs").mkdir()
     (folder / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     path = folder / "logs" / "sample.jsonl"
-    mindgauge.logs(folder / "all.jsonl", out=path, sample=40, by=["region"], columns={"tag.region": "region"})
+    mindgauge.logs_sample(folder / "all.jsonl", out=path, sample=40, by=["region"], columns={"tag.region": "region"})
     return path
 
 
@@ -259,4 +259,6 @@ def test_a_watch_draws_its_own_sample(policy: Callable[[str], Path], tmp_path: P
     _drawn(tmp_path)
     rule = policy(f'[[must]]\nrule = "share_at_most_2.high <= 0.2"\nbenchmark = "{RESPONSE}"\n')
     with pytest.raises(UsageError, match="a watch draws its own"):
-        mindgauge.watch(tmp_path / "logs", policy=rule, judge=Function(judged, name="judged"), out=tmp_path / "watch")
+        mindgauge.logs_watch(
+            tmp_path / "logs", policy=rule, judge=Function(judged, name="judged"), out=tmp_path / "watch"
+        )

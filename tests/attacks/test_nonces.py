@@ -10,7 +10,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.commands.judges.stress import stress
+from mindgauge.commands.judges.stress import judges_stress as stress
 from mindgauge.records.errors import WaitingError
 from mindgauge.records.prompt import Nonces
 from tests.attacks.spies import Memory, Spy

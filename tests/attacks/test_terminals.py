@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.cli import main, terminal
 from mindgauge.models.settings import Settings
+from tests.configured import configured
 from tests.conftest import obliging
 from tests.stub import Stub, says
 from tests.thinned import later
@@ -101,7 +102,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["audit", path]
     yield ["report", path, "--out", f"{path}.html"]
     yield ["export", path, "--to", "csv", "--out", f"{path}-csv"]
-    yield ["salvage", path, "--out", f"{path}-saved"]
+    yield ["status", path, "--salvage", f"{path}-saved"]
     yield ["compare", str(folder / "closed"), str(folder / "rated")]
     yield ["reliability", str(folder / "ratings.csv"), "--unsafe", "1"]
     yield ["audit", str(folder / "ratings.csv"), "--json"]
@@ -109,7 +110,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["list"]
     yield ["run", RESPONSE, "--model", f"openai/{HOSTILE}", "--dry-run", "--limit", "2"]
     yield ["rate", RESPONSE, "--replies", str(folder / "replies.jsonl"), "--judge", f"openai/{HOSTILE}", "--dry-run"]
-    for words in (["run", HOSTILE, "--model", HOSTILE], ["run", RESPONSE, "--model", f"http://{HOSTILE}/v1#m"], ["score", HOSTILE], ["report", HOSTILE], [HOSTILE], ["export", HOSTILE, "--to", HOSTILE], ["load", HOSTILE], ["train", HOSTILE], ["reproduce", HOSTILE], ["annotate", "new", HOSTILE], ["annotate", "status", HOSTILE], ["list", HOSTILE], ["run", f"--{HOSTILE}"], ["audit", HOSTILE], ["compare", HOSTILE, HOSTILE]):  # fmt: skip
+    for words in (["run", HOSTILE, "--model", HOSTILE], ["run", RESPONSE, "--model", f"http://{HOSTILE}/v1#m"], ["score", HOSTILE], ["report", HOSTILE], [HOSTILE], ["export", HOSTILE, "--to", HOSTILE], ["papers", "load", HOSTILE], ["train", HOSTILE], ["papers", "reproduce", HOSTILE], ["annotate", "new", HOSTILE], ["annotate", "status", HOSTILE], ["list", HOSTILE], ["run", f"--{HOSTILE}"], ["audit", HOSTILE], ["compare", HOSTILE, HOSTILE]):  # fmt: skip
         yield words
 
 
@@ -149,7 +150,17 @@ def test_what_a_server_answers_is_printed_plainly(
         return web.json_response({"error": {"message": f"no {HOSTILE}"}}, status=status)
 
     with Stub(refusing) as stub:
-        words = ["run", CLOSED, "--model", stub.model, "--limit", "2", "--tries", "1", "--out", str(tmp_path / "r")]
+        words = [
+            "run",
+            CLOSED,
+            "--model",
+            stub.model,
+            "--limit",
+            "2",
+            *configured(tmp_path, tries=1),
+            "--out",
+            str(tmp_path / "r"),
+        ]
         monkeypatch.setattr(sys, "argv", ["mindgauge", *words])
         with pytest.raises(SystemExit):
             main()

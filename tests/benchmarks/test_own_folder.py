@@ -694,7 +694,7 @@ def test_every_command_that_takes_a_name_takes_a_folder(tmp_path: Path) -> None:
     )
     assert project.rubric == "warmth@1"
     assert mindgauge.audit(str(place)).texts == 2
-    for command in (mindgauge.load, mindgauge.reproduce):
+    for command in (mindgauge.papers_load, mindgauge.papers_reproduce):
         with pytest.raises(UsageError, match="warmth"):
             command(str(place), data=tmp_path)
     exported = mindgauge.export(tmp_path / "run", to="csv", out=tmp_path / "exported")

@@ -59,16 +59,16 @@ def silent(folder: Path) -> None:
 def one_line(folder: Path, name: str = NAME) -> str:
     """Return the refusal of `reproduce`, which `load` words alike."""
     with pytest.raises(MindgaugeError) as refusal:
-        mindgauge.reproduce(name, data=folder)
+        mindgauge.papers_reproduce(name, data=folder)
     assert refusal.value.exit_code == 1
     with pytest.raises(MindgaugeError, match=re.escape(str(refusal.value)[:80])):
-        mindgauge.load(name, data=folder, out=folder.with_name("loaded"))
+        mindgauge.papers_load(name, data=folder, out=folder.with_name("loaded"))
     assert not folder.with_name("loaded").exists()
     return str(refusal.value)
 
 
 def test_a_whole_release_passes_and_says_what_was_compared(whole: Path) -> None:
-    found = mindgauge.reproduce(NAME, data=whole)
+    found = mindgauge.papers_reproduce(NAME, data=whole)
     assert found.faults == []
     assert found.checked == {
         "digests": 62,
@@ -83,10 +83,10 @@ def test_a_mean_that_is_not_that_of_its_repeats_is_named(card: Path) -> None:
     assert re.search(
         rf"{MERGED}: row 0: score is 1, and score_runs give [\d.]+ \(and 20 more in this file\)", one_line(card)
     )
-    found = mindgauge.reproduce(NAME, data=card, anyway=True)
+    found = mindgauge.papers_reproduce(NAME, data=card, anyway=True)
     assert len(found.faults) == 1
     assert found.summary()[-1] == found.faults[0]
-    notes = mindgauge.load(NAME, data=card, out=card.with_name("run"), anyway=True).notes
+    notes = mindgauge.papers_load(NAME, data=card, out=card.with_name("run"), anyway=True).notes
     assert notes[0] == found.faults[0]
 
 
@@ -124,14 +124,14 @@ def test_a_changed_file_and_a_cut_one_are_named_by_the_lists(card: Path) -> None
 def test_a_part_of_a_release_is_no_fault(card: Path) -> None:
     for path in card.rglob("gpt-5-nano.parquet"):
         path.unlink()
-    assert mindgauge.reproduce(NAME, data=card).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=card).faults == []
 
 
 def test_an_export_of_ours_holds_and_a_changed_one_does_not(whole: Path, tmp_path: Path) -> None:
-    mindgauge.load(NAME, data=whole, out=tmp_path / "run")
+    mindgauge.papers_load(NAME, data=whole, out=tmp_path / "run")
     out = tmp_path / "hub"
     mindgauge.export(tmp_path / "run", to="hub", out=out, licence="CC-BY-4.0")
-    assert mindgauge.reproduce(NAME, data=out).checked["numbers of rows"] > 120
+    assert mindgauge.papers_reproduce(NAME, data=out).checked["numbers of rows"] > 120
     path = out / "responses" / "test" / "gpt-5-nano.parquet"
     pl.read_parquet(path).head(6).write_parquet(path)
     told = one_line(out)
@@ -158,11 +158,11 @@ def test_the_command_leaves_with_1_and_goes_on_with_anyway(
 ) -> None:
     changed(card / MERGED, score=pl.lit(1.0))
     monkeypatch.chdir(card.parent)
-    code, out, err = invoke(monkeypatch, capsys, command, NAME, "--data", card)
+    code, out, err = invoke(monkeypatch, capsys, "papers", command, NAME, "--data", card)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert MERGED in err
     assert "--anyway" in err
-    code, out, err = invoke(monkeypatch, capsys, command, NAME, "--data", card, "--anyway")
+    code, out, err = invoke(monkeypatch, capsys, "papers", command, NAME, "--data", card, "--anyway")
     assert (code, err) == (0, "")
     assert MERGED in out
 
@@ -179,7 +179,7 @@ def _merge(small: Copy) -> None:
 
 def test_the_authors_merged_files_are_held_against_their_evaluations(small: Copy) -> None:
     _merge(small)
-    assert mindgauge.reproduce(NAME, data=small.root).checked["means"] == 2 * 6
+    assert mindgauge.papers_reproduce(NAME, data=small.root).checked["means"] == 2 * 6
     small.change(MERGED_JSON, 2, evaluation=1.0)
     assert f"{MERGED_JSON}: row 2: evaluation is 1, and its evaluations give 4" in one_line(small.root)
     small.write(MERGED_JSON, small.rows(MERGED_JSON)[:2])
@@ -215,10 +215,12 @@ def test_a_zip_is_read_as_its_folder(whole: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "hub.zip", "w") as archive:
         for path in whole.rglob("*"):
             archive.write(path, path.relative_to(whole))
-    packed, plain = (mindgauge.reproduce(NAME, data=data) for data in (tmp_path / "hub.zip", whole))
+    packed, plain = (mindgauge.papers_reproduce(NAME, data=data) for data in (tmp_path / "hub.zip", whole))
     assert packed.cells == plain.cells
     assert packed.checked == plain.checked
-    loads = [mindgauge.load(NAME, data=data, out=tmp_path / data.name[:5]) for data in (tmp_path / "hub.zip", whole)]
+    loads = [
+        mindgauge.papers_load(NAME, data=data, out=tmp_path / data.name[:5]) for data in (tmp_path / "hub.zip", whole)
+    ]
     assert loads[0].ratings == loads[1].ratings
 
 
@@ -272,7 +274,7 @@ def test_the_digest_of_a_source_is_not_the_files_own(card: Path) -> None:
     facts = {n: {"source_path": "x.json", "sha256": "a" * 64, **f} for n, f in json.loads(path.read_text()).items()}
     path.write_text(json.dumps(facts))
     from_card.seal(card)
-    assert mindgauge.reproduce(NAME, data=card).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=card).faults == []
 
 
 def test_a_part_with_a_card_alone_is_noted_and_more_rows_than_it_has_are_a_fault(card: Path) -> None:
@@ -280,7 +282,7 @@ def test_a_part_with_a_card_alone_is_noted_and_more_rows_than_it_has_are_a_fault
         shutil.rmtree(card / part)
     for path in card.rglob("gpt-5-nano.parquet"):
         path.unlink()
-    found = mindgauge.reproduce(NAME, data=card)
+    found = mindgauge.papers_reproduce(NAME, data=card)
     line = "README.md: responses (test) has 105 rows by this card, and 84 in 4 files; read as a part of the release"
     assert (found.faults, line in found.notes) == ([], True)
     readme = card / "README.md"
@@ -330,7 +332,7 @@ def test_a_judge_that_only_the_path_names_is_a_judge_of_its_own(card: Path) -> N
         rewritten(card, kind, models)
     for path in (card / "responses").rglob("*.parquet"):
         pl.read_parquet(path).drop(models, strict=False).write_parquet(path)
-    loaded = mindgauge.load("help_or_harm/response", data=card, out=card.with_name("run"))
+    loaded = mindgauge.papers_load("help_or_harm/response", data=card, out=card.with_name("run"))
     assert loaded.faults == []
     assert {count.name for count in loaded.counts if count.kind == "reply"} == {*from_card.ANSWERING.values()}
     assert {*from_card.EVALUATORS.values()} <= {*loaded.ratings}
@@ -345,7 +347,7 @@ def test_runs_that_python_wrote_into_a_csv_are_read(card: Path, written: str) ->
     frame.with_columns(score=pl.lit(4.5), score_runs=pl.lit(written)).write_csv(path.with_suffix(".csv"))
     path.unlink()
     (card / RAW).unlink()
-    assert mindgauge.reproduce(NAME, data=card).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=card).faults == []
 
 
 def test_runs_that_are_no_numbers_are_refused(card: Path) -> None:
@@ -364,7 +366,7 @@ def test_a_table_that_cannot_be_read_leaves_load_with_1(
     path = card / "responses" / "test" / "gpt-5-nano.parquet"
     path.write_bytes(path.read_bytes()[:900])
     monkeypatch.chdir(card.parent)
-    code, out, _ = invoke(monkeypatch, capsys, "load", NAME, "--data", card, "--anyway")
+    code, out, _ = invoke(monkeypatch, capsys, "papers", "load", NAME, "--data", card, "--anyway")
     assert code == 1
     assert "help_or_harm/response: not loaded" in out
 
@@ -394,7 +396,7 @@ def test_sets_of_lowest_scores_are_held_against_the_merged_files(small: Copy) ->
     small.write(f"{LOWEST}__gpt-5-nano.json", [row | {"source_file": source} for row in alone])
     panel = {"gpt-4o-mini": 4.0, "gpt-5-nano": 4.0}
     small.write(f"{LOWEST}__jury.json", [row | {"llm_evaluations": panel} for row in alone])
-    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=small.root).faults == []
     small.change(f"{LOWEST}__gpt-5-nano.json", 3, evaluation=1.0)
     small.change(f"{LOWEST}__jury.json", 3, evaluation=1.0, llm_evaluations={"gpt-4o-mini": 1.0, "gpt-5-nano": 1.0})
     told = one_line(small.root)
@@ -405,7 +407,7 @@ def test_sets_of_lowest_scores_are_held_against_the_merged_files(small: Copy) ->
 def test_a_table_of_lowest_scores_that_was_cut_is_named(small: Copy) -> None:
     table = small.data / f"{LOWEST}.csv"
     table.write_text("label,evaluation\n" + "self-harm,4.0\n" * 6)
-    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=small.root).faults == []
     table.write_text("label,evaluation\n" + "self-harm,4.0\n" * 5)
     assert f"{LOWEST}.csv: 5 rows, and sampled_lowest_scores_n200.json has 6" in one_line(small.root)
 
@@ -416,7 +418,7 @@ def test_votes_are_those_of_the_single_labels(small: Copy, merged: str) -> None:
     if merged.startswith("llm"):
         labels = small.rows(f"llm_label/gpt-4o-mini-labeled-{VALIDATION}-{TIMES[0]}.json")
         small.write(merged, [r | {"all_labels": [r["label"]] * 3} for r in labels])
-    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=small.root).faults == []
     assert len(inputs) == 6
     small.change(merged, 2, all_labels=["self-harm"] * 5, label="self-harm")
     assert f"{merged}: row 2: its votes are not those of the files of single labels" in one_line(small.root)
@@ -434,7 +436,7 @@ def test_an_answer_that_an_error_replaced_is_no_fault_and_another_is(small: Copy
     judged = next((small.data / "llm_evaluator").rglob(f"*deepseek*{TIMES[0]}_*.json"))
     name = judged.relative_to(small.data).as_posix()
     small.change(name, 1, answer="{broken", error="'appropriateness'")
-    assert mindgauge.reproduce(NAME, data=small.root).faults == []
+    assert mindgauge.papers_reproduce(NAME, data=small.root).faults == []
     small.change(name, 2, answer="Something else.")
     assert f"{name}: row 2: an answer other than in {ANSWERS}" in one_line(small.root)
 
@@ -459,7 +461,7 @@ def test_one_altered_row_is_named(small: Copy) -> None:
 def test_sheets_that_are_all_short_are_a_part(tmp_path: Path) -> None:
     copy = mentalbench.Copy(tmp_path / "theirs")
     copy.write(mentalbench.PEOPLE, mentalbench.rated(0, "human_response_"))
-    notes = mindgauge.reproduce("mentalbench", data=tmp_path / "theirs").notes
+    notes = mindgauge.papers_reproduce("mentalbench", data=tmp_path / "theirs").notes
     assert f"no sheet has more than {mentalbench.ROWS} rows, and 1,000 were released; read as a part" in notes
 
 
@@ -480,7 +482,10 @@ def test_a_broken_file_of_stored_outputs_stops_and_is_named(tmp_path: Path) -> N
         made.ethics(tmp_path, model, made.RIGHT)
     (path,) = tmp_path.glob("**/gpt-5.1-*.json")
     path.write_bytes(path.read_bytes()[:200])
-    for command in (("load", "trustmh/ethics", "--out", tmp_path / "run"), ("reproduce", "trustmh")):
+    for command in (
+        ("papers", "load", "trustmh/ethics", "--out", tmp_path / "run"),
+        ("papers", "reproduce", "trustmh"),
+    ):
         done = in_process.mindgauge(*command, "--data", tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert path.name in done.stderr

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from mindgauge.store.manifest import software
 from tests import in_process
+from tests.configured import configured
 from tests.in_process import Done
 from tests.stub import Stub, completion, says
 
@@ -48,18 +49,19 @@ def as_json(*arguments: object, folder: Path | None = None) -> Any:
 
 
 def test_help_and_version() -> None:
-    assert "reproduce" in process("--help").stdout
+    assert "papers" in process("--help").stdout
     assert mindgauge("--version").stdout.strip() == software()
 
 
 @pytest.mark.parametrize("command", [("run",), ("rate",), ("judges", "compare"), ("judges", "stress")])
 def test_help_shows_the_options_of_calls_under_headings(command: tuple[str, ...]) -> None:
-    shown = mindgauge(*command, "--help").stdout
+    shown = mindgauge(*command, "--help-all").stdout
     first, _, remaining = shown.partition("\nJudging:\n")
-    judging, _, calls = remaining.partition("\nCalls and cost:\n")
-    assert "--json" in first and "--method" not in first
+    judging = remaining.partition("\nCalls and cost:\n")[0]
+    assert "--json" in first
     assert "--judge-temperature" in judging
-    assert "--max-cost" in calls and "--concurrency" in calls
+    assert all(f"\n{heading}:\n" in shown for heading in ("Judging", "Calls and cost"))
+    assert "--price" in shown and "--concurrency" in shown and "--max-cost" in shown
     options = [line.split()[0] for line in shown.splitlines() if line.startswith("  --")]
     assert len(options) == len(set(options))
 
@@ -106,7 +108,7 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "nowhere: no such file or folder; --data takes a table"),
         (["run", "trustmh/emotion", "--model", "http://127.0.0.1:1/v1#m", "--data", "nope.csv"], "nope.csv: no such file or folder"),
         (["run", "psycrisis", "--model", "http://127.0.0.1:1/v1#m", "--data", "nope.csv"], "nope.csv: no such file or folder"),
-        (["load", RESPONSE, "--data", __file__], "test_cli.py: a file, and a folder or a zip is needed; expected the authors' data"),
+        (["papers", "load", RESPONSE, "--data", __file__], "test_cli.py: a file, and a folder or a zip is needed; expected the authors' data"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--no-qualify", "--anchors", "5"], "says how many anchors the entry test takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
@@ -126,8 +128,8 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["report", "nowhere"], "no run here: there is no such folder"),
         (["run", "psycrisis", "--model", "nowhere:reply"], "unknown model 'nowhere:reply'"),
         (["export", "nowhere", "--to", "csv"], "no run here"),
-        (["load", RESPONSE, "--data", "."], "none of the released files"),
-        (["reproduce", "help_or_harm", "--data", "."], "none of the released files"),
+        (["papers", "load", RESPONSE, "--data", "."], "none of the released files"),
+        (["papers", "reproduce", "help_or_harm", "--data", "."], "none of the released files"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_is_one_line(
@@ -138,7 +140,7 @@ def test_a_wrong_command_is_one_line(
 
 
 def test_an_unreachable_endpoint_says_how_often_it_was_tried(tmp_path: Path) -> None:
-    command = ["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", "--tries", 1]
+    command = ["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", *configured(tmp_path, tries=1)]
     said = process(*command, code=1, folder=tmp_path).stderr
     assert said.startswith("mindgauge: ") and said.count("\n") == 1
     assert "did not answer after 1 tries" in said
@@ -236,7 +238,16 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
 def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Path) -> None:
     with Stub(lambda body, n: web.json_response({"choices": []})) as stub:
         done = mindgauge(
-            "run", RESPONSE, "--model", stub.model, "--limit", 3, "--tries", 1, "--json", folder=tmp_path, code=1
+            "run",
+            RESPONSE,
+            "--model",
+            stub.model,
+            "--limit",
+            3,
+            *configured(tmp_path, tries=1),
+            "--json",
+            folder=tmp_path,
+            code=1,
         )
     assert json.loads(done.stdout)["statuses"] == {"failed": 3}
     assert "all 3 replies failed, so nothing was measured" in done.stderr
@@ -385,7 +396,7 @@ def test_rate_names_the_line_of_a_bad_category(replies_file: Callable[..., Path]
 
 @pytest.mark.parametrize(
     "command",
-    [("train", "--map", "text=user", "--baseline", "--out", "o"), ("compare",), ("profile",), ("new",)],
+    [("train", "--map", "text=user", "--baseline", "--out", "o"), ("compare",), ("new",)],
 )
 def test_a_link_to_itself_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "it's a loop").symlink_to("it's a loop")

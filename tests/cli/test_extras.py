@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mindgauge.cli.extras import EXTRAS
+from mindgauge.cli.program import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -23,7 +23,7 @@ LATER = {"compression"}
 WITHOUT = """
 import importlib, io, json, sys
 from pathlib import Path
-from mindgauge.cli.extras import EXTRAS
+from mindgauge.cli.program import EXTRAS
 from mindgauge import cli
 
 lacking = {package for packages in EXTRAS.values() for package in packages}
@@ -66,15 +66,15 @@ NEEDING = {
     "annotate status project": "web",
     "annotate export project": "web",
     "annotate import project labels.csv": "web",
-    "dataset check run --annotators ana --out people": "web",
-    "dataset gold set --panel run --people people": "web",
+    "dataset label run --annotators ana --out people": "web",
+    "dataset label set --panel run --people people": "web",
     "train help_or_harm/crisis_type --baseline --out trained": "classifier",
     "train help_or_harm/crisis_type --encoder encoder --out trained": "classifier",
-    "run psycrisis --model http://127.0.0.1:1/v1#x --judge rule/refusal --engine ray --out run": "ray",
+    "run psycrisis --model http://127.0.0.1:1/v1#x --judge rule/refusal --config ray.toml --out run": "ray",
     "demo": "local",
     "run psycrisis --model local/smollm2-135m --judge rule/refusal --out run": "local",
 }
-WITHOUT_NEED = ("--version", "list", "new mine", "list ./mine", "data list", "clients list")
+WITHOUT_NEED = ("--version", "list", "new mine", "list ./mine", "papers fetch")
 PARTS = ("annotation.", "commands.annotate.", "commands.dataset.check", "commands.dataset.gold", "commands.inspect.", "reports.view.", "reports.export.straight")  # fmt: skip
 """What may import a package of an extra at the top of a file; no command but these takes anything of it."""
 
@@ -110,7 +110,7 @@ def test_every_package_that_is_imported_is_declared_where_its_command_needs_it()
             known = [extra for extra, names in extras.items() if of & names]
             assert known, f"{package} is imported by {sorted(files)} and not declared"
             assert package in EXTRAS[known[0]], (
-                f"{package} is of the extra {known[0]}, which cli/extras.py does not say"
+                f"{package} is of the extra {known[0]}, which cli/program.py does not say"
             )
     assert not {package for names in EXTRAS.values() for package in names} & {
         package for package in imported() if {plain(name) for name in packages.get(package, [])} & core
@@ -122,6 +122,7 @@ def test_every_package_that_is_imported_is_declared_where_its_command_needs_it()
 def without(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Run commands in a process that has no package of any extra."""
     folder = tmp_path_factory.mktemp("without")
+    (folder / "ray.toml").write_text("[run]\nengine = 'ray'\n", encoding="utf-8")
     typed = [*NEEDING, *WITHOUT_NEED]
     child = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT, json.dumps([words.split() for words in typed])],

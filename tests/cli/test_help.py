@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
 
 import pytest
-from typer.main import get_command
 
-from mindgauge.cli import COMMANDS, FIRST, app
+from mindgauge.cli.command import SHOWN
+from mindgauge.cli.program import counted, leaves
+from mindgauge.commands import registry
+from mindgauge.commands.command import documented
 from tests import in_process
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = get_command(app)
-
-
-def verbs(command: Any = ROOT, name: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every command by its words, groups among them."""
-    yield name
-    for part in getattr(command, "commands", ()):
-        yield from verbs(command.commands[part], (*name, part))
+LEAVES = leaves()
+VERBS = [*registry.GROUPS, *registry.COMMANDS]
 
 
 def test_the_command_alone_says_five_commands_to_begin_with() -> None:
@@ -30,34 +24,70 @@ def test_the_command_alone_says_five_commands_to_begin_with() -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     begun = [line.strip().partition("  ")[0] for line in lines if line.startswith("  mindgauge ")]
-    assert begun == [*FIRST] and len(begun) == 5
+    assert begun == [*registry.FIRST] and len(begun) == 5
     assert "mindgauge --help" in lines[-1]
-    known = {name for part in COMMANDS.values() for name in part}
-    assert {command.split()[1] for command in begun} <= known
+    assert {command.split()[1] for command in begun} <= {*registry.COMMANDS}
 
 
-def test_help_has_a_line_for_every_command() -> None:
+def test_help_has_a_line_for_every_command_and_group() -> None:
     lines = in_process.mindgauge("--help").stdout.splitlines()
-    for heading, part in COMMANDS.items():
+    purposes = registry.GROUPS | {words: entry.purpose for words, entry in registry.COMMANDS.items()}
+    for heading, names in registry.HEADINGS.items():
         assert f"{heading}:" in lines
-        for name, entry in part.items():
-            assert any(re.fullmatch(rf"  {name} +{re.escape(entry.purpose)}", line) for line in lines)
+        for name in names:
+            assert any(re.fullmatch(rf"  {name} +{re.escape(purposes[name])}", line) for line in lines)
+    listed = {name for names in registry.HEADINGS.values() for name in names}
+    assert listed == {words.split()[0] for words in registry.COMMANDS}
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("name", [*verbs()][1:], ids=" ".join)
-def test_help_says_what_a_command_is_for_and_fits_eighty_columns(name: tuple[str, ...]) -> None:
-    done = in_process.mindgauge(*name, "--help")
+@pytest.mark.parametrize("words", VERBS)
+@pytest.mark.parametrize("how", ["--help", "--help-all"])
+def test_help_says_what_a_command_is_for_and_fits_eighty_columns(words: str, how: str) -> None:
+    if how == "--help-all" and (words not in LEAVES or len(LEAVES[words].shown()) == len(LEAVES[words].options())):
+        pytest.skip("--help shows all of it")
+    done = in_process.mindgauge(*words.split(), how)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Usage: mindgauge ")
     assert re.match(r"  \w", lines[2]), "a sentence below the usage"
     assert "..." not in done.stdout.partition("Commands:")[2], "no help is cut off"
-    assert not re.search(r"<(?:list|str|int|float|path)", done.stdout), "kinds of values are words"
-    headed = [line for line in lines if re.match(r"[A-Z].*:$", line)]
-    rows = sum(line.startswith("  --") for line in lines)
-    assert rows <= 14 or len(headed) > 2, "many options stand under headings"
+    assert "Python" not in done.stdout, "what is for Python alone is not said in a terminal"
+    rows = re.findall(r"^  --[a-z-]+(?:.*)$", done.stdout, re.MULTILINE)
+    assert rows or words in registry.GROUPS
+    if how == "--help" and words in LEAVES:
+        assert len(LEAVES[words].shown()) <= SHOWN
+    assert len(rows) <= SHOWN + 2 or len([line for line in lines if re.match(r"[A-Z].*:$", line)]) > 2
+
+
+def test_every_option_has_a_sentence() -> None:
+    for words, command in LEAVES.items():
+        for entry in command.built.values():
+            assert re.match(r"\S.*\.?(  \[.*\])?$", entry.help, re.DOTALL), (words, entry.key)
+
+
+def test_there_are_so_many_commands_and_options() -> None:
+    commands, options, shown = counted()
+    assert commands == 36
+    assert options <= 430
+    assert shown <= SHOWN and len(LEAVES["rate"].shown()) <= SHOWN
+
+
+def test_first_options_are_options_of_the_command() -> None:
+    for words, entry in registry.COMMANDS.items():
+        module, name = registry.place(registry.python_name(words), entry)
+        declaration = getattr(import_module(module), name).declaration
+        assert {*declaration.first} <= {*LEAVES[words].built}, words
+
+
+@pytest.mark.parametrize("name", [*registry.functions()])
+def test_a_signature_that_is_read_is_that_of_the_function(name: str) -> None:
+    module, function = registry.functions()[name]
+    loaded = getattr(import_module(module), function)
+    _, said = documented(loaded)
+    parameters = inspect.signature(loaded).parameters
+    assert {*parameters} - {*said} <= {"options", "of_format"}, "Args: has every parameter"
 
 
 def test_a_group_alone_shows_its_help() -> None:
@@ -67,13 +97,22 @@ def test_a_group_alone_shows_its_help() -> None:
     assert not done.stderr
 
 
-def options(command: Any = ROOT) -> Iterator[Any]:
-    """Yield every option of every command."""
-    yield from command.params
-    for part in getattr(command, "commands", {}).values():
-        yield from options(part)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["salvage", "r"], "there is no command salvage"),
+        (["reprot"], "did you mean report"),
+        (["judges", "rationales"], "there is no command judges rationales"),
+        (["reliability", "r.csv", "--power", "0.9"], "--power goes with --plan"),
+        (["status", "a", "b", "--salvage", "c"], "--salvage takes one"),
+        (["run", "x"], "Missing option '--model'"),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_line(words: list[str], said: str) -> None:
+    done = in_process.mindgauge(*words)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done
 
 
 def test_no_seed_is_below_zero() -> None:
-    seeds = [option.min for option in options() if option.name == "seed"]
-    assert len(seeds) > 5 and set(seeds) == {0}
+    seeds = [entry.param for command in LEAVES.values() for entry in command.options() if entry.key == "seed"]
+    assert len(seeds) > 5 and {getattr(param.type, "min", None) for param in seeds} <= {0, None}

@@ -58,7 +58,6 @@ def folder(tmp_path: Path) -> Path:
     [
         ["score", "first run"],
         ["status", "first run"],
-        ["profile", "first run"],
         ["compare", "first run"],
         [
             "annotate",

@@ -30,7 +30,7 @@ def run(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    app(["profile", *map(str, arguments)], standalone_mode=False)
+    app(["compare", *map(str, arguments)], standalone_mode=False)
     return capsys.readouterr().out
 
 
@@ -82,4 +82,4 @@ def test_lacking_tasks_and_notes_stand_below(
 
 def test_an_unknown_judge_is_refused(run: Path) -> None:
     with pytest.raises(UsageError, match="no ratings of replies by K"):
-        app(["profile", str(run), "--judge", "K"], standalone_mode=False)
+        app(["compare", str(run), "--judge", "K"], standalone_mode=False)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import mindgauge
-from mindgauge.cli import render, score
+from mindgauge.cli import render, scores
 from mindgauge.reports import score_tables
 from mindgauge.reports.content import Cell, Column, Kind, ReportTable
 from mindgauge.reports.render import environment
@@ -90,14 +90,14 @@ def test_a_wide_table_stands_in_parts_that_each_name_their_rows(capsys: pytest.C
 
 def test_what_is_measured_is_printed_as_the_report_has_it() -> None:
     """Only lists of what is there, or foreseen, are tables of the terminal's own."""
-    folder = Path(score.__file__).parent
+    folder = Path(scores.__file__).parent
     drawing = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in {"render.table", "render.in_parts"}
     }
-    assert not drawing & {"score.py", "run.py", "rate.py", "demo.py", "judges/compare.py", "judges/escalation.py"}
+    assert not drawing & {"scores.py", "comparison.py", "judges.py"}
     assert not (folder / "labels.py").exists()
 
 
@@ -113,7 +113,7 @@ def test_the_scores_of_a_run_stand_whole_in_every_terminal(
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    score.show(result, full=True)
+    scores.shown(result, full=True)
     out = capsys.readouterr().out
     tables = [line for line in out.splitlines() if not line.startswith("Note:") and str(tmp_path) not in line]
     assert max(map(len, tables)) <= max(width, len(f"rated by: {next(iter(answers))}"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from safetensors.numpy import load_file
 
-from mindgauge.cli.train import numbers
+from mindgauge.cli.options import seeds as numbers
 from mindgauge.records.errors import UsageError
 from tests import in_process
 from tests.raters.classifiers import encoders

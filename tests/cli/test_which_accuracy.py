@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge import benchmarks

@@ -106,7 +106,7 @@ def test_a_stub_that_repeats_a_released_judge_has_its_cells_to_the_digit(
     damaged(small)
     with_texts(small)
     run = tmp_path / "run"
-    mindgauge.load("mentalbench", data=small.root, out=run)
+    mindgauge.papers_load("mentalbench", data=small.root, out=run)
     with Stub(repeating(small, file)) as stub:
         spec = f"{stub.url}#{judge}"
         arguments = ["--replies", run, "--judge", spec, "--as-published", "--instrument", words_of_authors]
@@ -116,7 +116,7 @@ def test_a_stub_that_repeats_a_released_judge_has_its_cells_to_the_digit(
     bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
     assert len(bodies) == ROWS * 10, "every reply that the paper's judges rated, once"
     assert {(body["temperature"], body["max_tokens"], "seed" in body) for body in bodies} == {(0.7, 512, False)}
-    found = mindgauge.reproduce("mentalbench", data=small.root, beside=run)
+    found = mindgauge.papers_reproduce("mentalbench", data=small.root, beside=run)
     cells = {(c.row, c.column): c.recomputed for c in found.cells if c.verdict != "repaired"}
     rows = rows_of(found, judge)
     assert [row.row.partition(" / ")[2] for row in rows] == [*ATTRIBUTES]
@@ -130,7 +130,7 @@ def test_a_stub_that_repeats_a_released_judge_has_its_cells_to_the_digit(
         reason = next(reason for reason in rows[0].reasons if "have no value" in reason)
         assert reason.startswith("15 of 840 verdicts have no value (15 unparsable)"), "two cells, and a zero"
         assert any("2 of the 107 replies" in reason for reason in rows[0].reasons), "the two cells"
-    shown = in_process.mindgauge("reproduce", "mentalbench", "--data", small.root, "--beside", run).stdout
+    shown = in_process.mindgauge("papers", "reproduce", "mentalbench", "--data", small.root, "--beside", run).stdout
     assert f"new: {judge} (authors) / Guidance" in shown
     assert "the 28 cells of judges and attributes, n = " in " ".join(shown.split())
 
@@ -140,7 +140,7 @@ def test_a_judge_of_no_family_there_has_ten_systems_and_one_of_openai_eight(
 ) -> None:
     with_texts(small)
     run = tmp_path / "run"
-    mindgauge.load("mentalbench", data=small.root, out=run)
+    mindgauge.papers_load("mentalbench", data=small.root, out=run)
     for model, systems, reason in (
         ("gpt-5-mini", 8, "8 systems here (without gpt-4o and gpt-4o-mini, of its own family), and 9 for each"),
         ("mistral-large", 10, "10 systems here (none is of its own family), and 9 for each judge of the paper"),
@@ -153,7 +153,7 @@ def test_a_judge_of_no_family_there_has_ten_systems_and_one_of_openai_eight(
             )  # fmt: skip
         assert stub.calls == ROWS * 10
         assert any("its row leaves its own system out" in line for line in lines)
-        rows = rows_of(mindgauge.reproduce("mentalbench", data=small.root, beside=run), model)
+        rows = rows_of(mindgauge.papers_reproduce("mentalbench", data=small.root, beside=run), model)
         assert len(rows) == 7
         assert rows[0].n == {"panel": ROWS * systems}
         assert any(reason in each for each in rows[0].but_for), rows[0].but_for
@@ -163,7 +163,7 @@ def test_failed_and_empty_ones_are_counted_and_never_zero(small: Copy, words_of_
     """An empty reply is not sent as the word nan; a verdict that cannot be read has no level."""
     with_texts(small, empty=((2, "qwen_3"),))
     run = tmp_path / "run"
-    mindgauge.load("mentalbench", data=small.root, out=run)
+    mindgauge.papers_load("mentalbench", data=small.root, out=run)
     answer = repeating(small, GPT)
 
     def unsure(body: dict[str, Any], count: int) -> Any:
@@ -177,7 +177,7 @@ def test_failed_and_empty_ones_are_counted_and_never_zero(small: Copy, words_of_
             as_published=True,
             instrument=words_of_authors,
         )
-    row = rows_of(mindgauge.reproduce("mentalbench", data=small.root, beside=run), "mistral-large")[0]
+    row = rows_of(mindgauge.papers_reproduce("mentalbench", data=small.root, beside=run), "mistral-large")[0]
     assert row.n == {"panel": ROWS * 10 - 2}
     assert any("1 reply is empty and not sent" in difference for difference in row.but_for)
     assert any("7 of 840 verdicts have no value (7 unparsable)" in reason for reason in row.reasons)
@@ -187,12 +187,12 @@ def test_failed_and_empty_ones_are_counted_and_never_zero(small: Copy, words_of_
 def test_words_of_ours_and_another_temperature_are_named(small: Copy, tmp_path: Path) -> None:
     with_texts(small)
     run = tmp_path / "run"
-    mindgauge.load("mentalbench", data=small.root, out=run)
+    mindgauge.papers_load("mentalbench", data=small.root, out=run)
     with Stub(lambda body, count: says(cell(4, 3, 5).lower())) as stub:
         mindgauge.rate("mentalbench", replies=run, judge=f"{stub.url}#mistral-large", qualify=False)
     rows = [
         row
-        for row in mindgauge.reproduce("mentalbench", data=small.root, beside=run).beside
+        for row in mindgauge.papers_reproduce("mentalbench", data=small.root, beside=run).beside
         if row.row.startswith("mistral-large / ")
     ]
     assert len(rows) == 7
@@ -201,7 +201,7 @@ def test_words_of_ours_and_another_temperature_are_named(small: Copy, tmp_path: 
 
 
 def test_without_the_texts_of_the_replies_nothing_is_sent(small: Copy, tmp_path: Path) -> None:
-    mindgauge.load("mentalbench", data=small.root, out=tmp_path / "run")
+    mindgauge.papers_load("mentalbench", data=small.root, out=tmp_path / "run")
     with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="120 replies have no text here"):
         mindgauge.rate("mentalbench", replies=tmp_path / "run", judge=stub.judge, as_published=True, qualify=False)
     assert stub.calls == 0
@@ -244,13 +244,13 @@ def test_the_source_s_rule_gives_13_of_the_14_printed_classes(real: Path, tmp_pa
 
 def classes_by_both(data: Path, run: Path) -> dict[str, tuple[str, str]]:
     """Hold the classes of `reliability` against those of `reproduce`; return these and the printed ones."""
-    mindgauge.load("mentalbench", data=data, out=run)
+    mindgauge.papers_load("mentalbench", data=data, out=run)
     found = mindgauge.reliability(run, rule="mentalbench", resamples=50)
     short = {verdict: name for name, verdict in VERDICTS.items()}
     classes = {f"{PAPER[c.judge][0]} / {c.criterion.title()}": short.get(c.verdict, c.verdict) for c in found.cards}
     of_reproduce = {
         cell.row: (str(cell.recomputed), str(cell.published))
-        for cell in mindgauge.reproduce("mentalbench", data=data).cells
+        for cell in mindgauge.papers_reproduce("mentalbench", data=data).cells
         if cell.column == "status" and cell.recomputed is not None and cell.verdict != "repaired"
     }
     assert {row: classes[row] for row in of_reproduce} == {row: name for row, (name, _) in of_reproduce.items()}
@@ -276,7 +276,7 @@ def test_a_new_system_stands_below_the_human_means_and_says_that_a_judge_gave_it
             "mentalbench", model=stub.model, judge=stub.judge, data=small.root, as_published=True,
             instrument=words_of_authors, out=run,
         )  # fmt: skip
-    (row,) = mindgauge.reproduce("mentalbench", data=small.root, beside=run).beside
+    (row,) = mindgauge.papers_reproduce("mentalbench", data=small.root, beside=run).beside
     assert (row.table, row.title) == ("human means", "the human means of the nine models")
     assert {*row.values} == {*ATTRIBUTES, "average"}
     levels = [row.values[name] for name in ATTRIBUTES]

@@ -184,7 +184,7 @@ def test_an_item_without_a_shipped_label_is_answered_and_rated_by_nobody(small: 
     with Store(tmp_path / "run") as store:
         statuses = Counter(r.status for r in store.ratings("help_or_harm/response") if r.rater == stub.judge)
     assert statuses == {Status.OK: 27, Status.NOT_APPLICABLE: 9}
-    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=tmp_path / "run").beside
+    rows = mindgauge.papers_reproduce("help_or_harm", data=small.root, beside=tmp_path / "run").beside
     assert not any("missing" in reason for row in rows for reason in row.reasons)
 
 

@@ -38,7 +38,7 @@ def test_a_run_stands_below_the_published_rows_and_says_why_it_may_not(published
     data = release(tmp_path / "data")
     with Stub(lambda body, count: says('{"quotes": [], "rationale": "r", "category": "Safe Response"}')) as stub:
         mindgauge.run("dialogue_safety", model=stub.model, data=data, out=tmp_path / "run", as_published=published)
-    (row,) = mindgauge.reproduce("dialogue_safety", data=data, beside=tmp_path / "run").beside
+    (row,) = mindgauge.papers_reproduce("dialogue_safety", data=data, beside=tmp_path / "run").beside
     assert row.title == "Table 2"
     assert row.values["accuracy"] == row.values["recall"] == 100
     assert row.published["BERT-base"]["accuracy"] == 70.3
@@ -47,7 +47,9 @@ def test_a_run_stands_below_the_published_rows_and_says_why_it_may_not(published
         ("all 800 items: 2 were asked about" if published else "not run --as-published") in reason
         for reason in row.reasons
     )
-    result = in_process.mindgauge("reproduce", "dialogue_safety", "--data", data, "--beside", tmp_path / "run")
+    result = in_process.mindgauge(
+        "papers", "reproduce", "dialogue_safety", "--data", data, "--beside", tmp_path / "run"
+    )
     assert f"new: {row.row}"[:20] in result.stdout
     assert "not comparable with Table 2" in result.stdout
 
@@ -57,7 +59,7 @@ def test_a_run_of_any_benchmark_of_the_paper_stands_below_its_table(name: str, s
     """The paper's files are one benchmark's to recompute; the run is another's, and its judge gives no verdict."""
     with Stub(lambda body, count: says("I cannot say.")) as stub:
         mindgauge.run("help_or_harm/response", model=stub.model, judge=stub.judge, out=tmp_path / "run", limit=2)
-    row, *by_category = mindgauge.reproduce(name, data=small.root, beside=tmp_path / "run").beside
+    row, *by_category = mindgauge.papers_reproduce(name, data=small.root, beside=tmp_path / "run").beside
     assert (row.table, row.row) == ("test.responses", "stub, judged by judge")
     assert [other.table for other in by_category] == [f"test.category_{name}" for name in ("mean", "low", "share_1")]
     assert "mean" in row.values
@@ -70,7 +72,7 @@ def test_a_run_of_another_benchmark_is_refused(tmp_path: Path) -> None:
     with Stub(lambda body, count: says("x")) as stub:
         mindgauge.run("help_or_harm/crisis_type", model=stub.model, out=tmp_path / "run", limit=1)
     with pytest.raises(UsageError, match="and not of dialogue_safety"):
-        mindgauge.reproduce("dialogue_safety", data=data, beside=tmp_path / "run")
+        mindgauge.papers_reproduce("dialogue_safety", data=data, beside=tmp_path / "run")
 
 
 def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(tmp_path: Path) -> None:
@@ -119,7 +121,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     Our gold of row 0 is open, since people tie there; the paper's judges had the label that it shipped.
     """
     run = tmp_path / "run"
-    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    mindgauge.papers_load("help_or_harm/response", data=small.root, out=run)
     asked: dict[str, int] = {}
 
     def judged(body: dict[str, Any], count: int) -> web.Response:
@@ -131,7 +133,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
 
     with Stub(judged) as stub:
         mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge, as_published=True)
-    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    rows = mindgauge.papers_reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
     assert row.n == {"H1": 6, "H2": 6}
     assert {row.table for row in rows} == {"judges.people"}, "what the authors released is no run of a protocol"
@@ -158,7 +160,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     )
     assert released.values["mae_h1"] == 1.0, "5, 4 and 3 have the mean 4"
     assert not any("so these are ours" in reason for reason in released.reasons)
-    result = in_process.mindgauge("reproduce", "help_or_harm", "--data", small.root, "--beside", run)
+    result = in_process.mindgauge("papers", "reproduce", "help_or_harm", "--data", small.root, "--beside", run)
     assert "new: judge" in result.stdout
     assert "evaluators against people, n = 6 beside H1" in " ".join(result.stdout.split())
 
@@ -166,10 +168,10 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
 def test_a_judge_that_was_asked_as_ours_are_is_told_so(small: Copy, tmp_path: Path) -> None:
     """Our gold of row 0 is open, since people tie there: by it that reply has no protocol, and no verdict."""
     run = tmp_path / "run"
-    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    mindgauge.papers_load("help_or_harm/response", data=small.root, out=run)
     with Stub(lambda body, count: says('{"quotes": [], "rationale": "r", "appropriateness": 4}')) as stub:
         mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge)
-    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    rows = mindgauge.papers_reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
     assert row.n == {"H1": 5, "H2": 5}
     assert "1 reply of H1's 6 without a verdict of this judge" in row.reasons
@@ -181,11 +183,11 @@ def test_a_judge_that_could_rate_nothing_has_a_row_that_says_so(small: Copy, tmp
     """Without the shipped labels the paper's judges have no protocol here: nothing is asked, and nothing left out."""
     run = tmp_path / "run"
     small.path("human_label/*merged_labels.json").unlink()
-    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    mindgauge.papers_load("help_or_harm/response", data=small.root, out=run)
     with Stub(lambda body, count: says("x")) as stub:
         mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge, as_published=True, qualify=False)
     assert stub.calls == 0
-    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    rows = mindgauge.papers_reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
     assert row.n == {"H1": 0, "H2": 0}
     assert {*row.values.values()} == {None}
@@ -206,18 +208,18 @@ def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> 
 def test_a_judge_without_a_verdict_on_a_reply_of_people_s_is_told_so(small: Copy, tmp_path: Path) -> None:
     run = tmp_path / "run"
     small.path("llm_evaluator/gpt-4o-mini/n_200/*deepseek-chat*000002_20260101-000001.json").unlink()
-    mindgauge.load("help_or_harm/response", data=small.root, out=run)
-    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    mindgauge.papers_load("help_or_harm/response", data=small.root, out=run)
+    rows = mindgauge.papers_reproduce("help_or_harm", data=small.root, beside=run).beside
     row = next(row for row in rows if row.table == "judges.people")
     assert "3 verdicts on each reply in the paper, and here 2 on some" in row.reasons
 
 
 def test_released_judges_have_the_figures_measured_on_the_replies_that_are_here(real: Path, loaded: Path) -> None:
-    rows = mindgauge.reproduce("help_or_harm", data=real, beside=loaded).beside
+    rows = mindgauge.papers_reproduce("help_or_harm", data=real, beside=loaded).beside
     (row,) = [row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini, by its released verdicts")]
     derived = {
         (cell.row, cell.column): cell.published
-        for cell in mindgauge.reproduce("help_or_harm", data=real).cells
+        for cell in mindgauge.papers_reproduce("help_or_harm", data=real).cells
         if cell.table == "derived.judges.archived"
     }
     for column in ("mae_h1", "mae_h2"):

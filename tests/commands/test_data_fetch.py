@@ -156,7 +156,7 @@ def benchmark(folder: Path, url: str, *paths: str, **facts: Any) -> Path:
 
 def fetched(folder: Path, url: str, *paths: str, **facts: Any) -> FetchedData:
     card = benchmark(folder / "ours", url, *paths, **facts)
-    return mindgauge.data_fetch(str(card), out=folder / "got", pause=0.0)
+    return mindgauge.papers_fetch(str(card), out=folder / "got", pause=0.0)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_part_of_another_file_is_dropped(server: str, tmp_path: Path, stale: b
 
 def test_a_mirror_has_the_folder_as_it_is_here(server: str, tmp_path: Path) -> None:
     card = benchmark(tmp_path / "ours", "http://127.0.0.1:9", "data/whole.tsv")
-    result = mindgauge_command("data", "fetch", card, "--out", tmp_path / "got", "--mirror", f"{server}/copies/")
+    result = mindgauge_command("papers", "fetch", card, "--out", tmp_path / "got", "--mirror", f"{server}/copies/")
     assert result.returncode == 0, result.stderr
     assert Mirror.requests == [("/copies/ours/data/whole.tsv", None)]
     assert "fetched: data/whole.tsv" in result.stdout
@@ -260,7 +260,7 @@ def test_a_server_that_cannot_be_reached_is_said_once(tmp_path: Path) -> None:
 
 
 def test_a_mirror_that_is_no_address_is_refused(tmp_path: Path) -> None:
-    done = mindgauge_command("data", "fetch", "dialogue_safety", "--mirror", tmp_path)
+    done = mindgauge_command("papers", "fetch", "dialogue_safety", "--mirror", tmp_path)
     assert done.returncode == 2
     assert "a folder is given as --data" in done.stderr
 
@@ -272,14 +272,14 @@ def test_a_card_cannot_write_outside_of_its_folder(server: str, tmp_path: Path, 
 
 
 def test_what_is_given_on_request_is_said_with_how_to_ask(tmp_path: Path) -> None:
-    done = mindgauge_command("data", "fetch", "trustmh/diagnosis", "--out", tmp_path)
+    done = mindgauge_command("papers", "fetch", "trustmh/diagnosis", "--out", tmp_path)
     assert done.returncode == 1
     assert "Not fetched: d4, swmh" in done.stdout
     assert "ask its holders" in done.stdout
 
 
 def test_every_file_to_be_had_freely_is_known_by_its_content() -> None:
-    listing = {entry.benchmark: entry for entry in mindgauge.data_list().data}
+    listing = {entry.benchmark: entry for entry in mindgauge.papers_list().data}
     assert listing["help_or_harm"].files == 144
     assert listing["psycrisis"].files == 0
     assert all(entry.licence and (entry.obtain or not entry.on_request) for entry in listing.values())
@@ -294,6 +294,9 @@ def test_listed_files_are_those_that_were_released(tmp_path: Path) -> None:
         threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True).start()
         mirror = f"http://127.0.0.1:{served.server_port}"
         for name in ("dialogue_safety", "mentalbench"):
-            assert mindgauge.data_fetch(name, out=tmp_path / name, mirror=mirror)
+            assert mindgauge.papers_fetch(name, out=tmp_path / name, mirror=mirror)
         served.shutdown()
-    assert mindgauge_command("reproduce", "dialogue_safety", "--data", tmp_path / "dialogue_safety").returncode == 0
+    assert (
+        mindgauge_command("papers", "reproduce", "dialogue_safety", "--data", tmp_path / "dialogue_safety").returncode
+        == 0
+    )

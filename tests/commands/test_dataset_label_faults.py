@@ -138,7 +138,7 @@ def test_a_build_drops_no_labels_of_people_and_a_release_replaces_no_data_set(se
 def test_numbers_that_are_none_are_one_line(server: Stub, tmp_path: Path) -> None:
     folder = build(tmp_path, 12)
     mindgauge.dataset_label(folder / "nights", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
-    typed = ["dataset", "check", folder / "panel", "--annotators", "ana,ben", "--out"]
+    typed = ["dataset", "label", folder / "panel", "--annotators", "ana,ben", "--out"]
     negative = mindgauge_command(*typed, tmp_path / "no", "--seed", "-1")
     assert (negative.returncode, len(negative.stderr.splitlines())) == (2, 1)
     many = mindgauge_command(*typed, tmp_path / "people", "--disputed", 10**30, "--number", 10**30)

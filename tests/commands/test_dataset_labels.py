@@ -148,13 +148,14 @@ def labelled(tmp_path_factory: pytest.TempPathFactory, server: Stub) -> Path:
     for command in (
         ["label", folder / "nights", "--rubric", folder / "risk.toml", "--runs", 3, "--out", folder / "panel",
          *(part for judge in judges(server, *SURE) for part in ("--judge", judge))],
-        ["check", folder / "panel", "--annotators", "ana,ben", "--number", 40, "--disputed", 10, "--batch", 30, "--training", 0,
-         "--out", folder / "people"],
     ):  # fmt: skip
         done = mindgauge_command("dataset", *command)
         assert done.returncode == 0, done.stderr
+    mindgauge.dataset_check(
+        folder / "panel", annotators=["ana", "ben"], number=40, disputed=10, batch=30, training=0, out=folder / "people"
+    )
     people_label(folder / "people")
-    done = mindgauge_command("dataset", "gold", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
+    done = mindgauge_command("dataset", "label", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "reaches the gate of 0.4" in " ".join(done.stdout.split())
     return folder
@@ -349,7 +350,7 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         Path(name).write_text(content, encoding="utf-8")
     mindgauge.dataset_build("recipe.toml", out="nights")
     commands = [line for line in page.partition("## Labels")[2].splitlines() if line.startswith("mindgauge dataset ")]
-    assert [command.split()[2] for command in commands[:4]] == ["label", "check", "gold", "release"]
+    assert [command.split()[2] for command in commands[:4]] == ["label", "label", "label", "release"]
 
     def judge(body: dict[str, Any], _: int) -> web.StreamResponse:
         signs = ["slept since", "alone tonight", "hours until"][: 1 if "mistral" in body["model"] else 3]
@@ -361,7 +362,7 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with Stub(judge) as stub:
         for command in commands[:4]:
-            if " gold " in command:
+            if " --people " in command:
                 with Annotation.open(Path("nights-people")) as annotation:
                     everybody_works(annotation, rule)
             typed = re.sub(r"--judge \S+/(\S+)", rf"--judge {stub.url}#\1", command)

@@ -11,7 +11,7 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.stress.effects import BIASED, CLEAN, Stress
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters import judge as judging
 from mindgauge.records import Exchange, Status

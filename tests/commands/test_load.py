@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.commands.score import score
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store, manifest
@@ -29,7 +29,7 @@ def ratings(run: str, name: str) -> list[Rating]:
 
 
 def test_a_family_becomes_one_run_that_scores(small: Copy, tmp_path: Path) -> None:
-    found = load("help_or_harm", data=small.root, out=tmp_path / "run", command="typed")
+    found = papers_load("help_or_harm", data=small.root, out=tmp_path / "run", command="typed")
     assert found.benchmarks == [CLOSED, RESPONSE]
     assert (found.samples, found.replies) == (10 + 6, 54)
     assert found.ratings["gpt-4o-mini"] == 162 + 18
@@ -47,28 +47,28 @@ def test_a_family_becomes_one_run_that_scores(small: Copy, tmp_path: Path) -> No
 
 def test_the_same_again_is_the_same_run(small: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    first = load(RESPONSE, data=small.root)
+    first = papers_load(RESPONSE, data=small.root)
     assert Path(first.run).parent == Path("runs")
     assert Path(first.run).name.startswith("help_or_harm-response-")
     before = ratings(first.run, RESPONSE)
-    assert load(RESPONSE, data=small.root) == first
+    assert papers_load(RESPONSE, data=small.root) == first
     assert ratings(first.run, RESPONSE) == before
     assert len(list(Path("runs").iterdir())) == 1
 
 
 def test_the_folder_may_be_given_from_outside_or_inside_and_is_the_same_plan(small: Copy, tmp_path: Path) -> None:
-    first = load("help_or_harm", data=small.root, out=tmp_path / "run")
-    assert load("help_or_harm", data=small.data, out=tmp_path / "run") == first
+    first = papers_load("help_or_harm", data=small.root, out=tmp_path / "run")
+    assert papers_load("help_or_harm", data=small.data, out=tmp_path / "run") == first
     elsewhere = small.root / "elsewhere/data"
     shutil.copytree(small.data, elsewhere)
-    assert load("help_or_harm", data=elsewhere, out=tmp_path / "run") == first
+    assert papers_load("help_or_harm", data=elsewhere, out=tmp_path / "run") == first
     content = tomllib.loads((tmp_path / "run/manifest.toml").read_text())
     assert content["data"] == str(small.root)
     assert str(tmp_path) not in json.dumps(content["plan"])
 
 
 def test_an_interrupted_load_is_finished(small: Copy, tmp_path: Path) -> None:
-    whole = load("help_or_harm", data=small.root, out=tmp_path / "run")
+    whole = papers_load("help_or_harm", data=small.root, out=tmp_path / "run")
     content = manifest.read(tmp_path / "run")
     del content["ended"]
     manifest.write(tmp_path / "run", content)
@@ -76,14 +76,14 @@ def test_an_interrupted_load_is_finished(small: Copy, tmp_path: Path) -> None:
         store.select("DELETE FROM ratings WHERE run > 0")
         store.select("DELETE FROM replies WHERE run = 1")
         store._db.commit()
-    assert load("help_or_harm", data=small.root, out=tmp_path / "run") == whole
+    assert papers_load("help_or_harm", data=small.root, out=tmp_path / "run") == whole
 
 
 def test_other_data_belong_elsewhere(small: Copy, tmp_path: Path) -> None:
-    load(RESPONSE, data=small.root, out=tmp_path / "run")
+    papers_load(RESPONSE, data=small.root, out=tmp_path / "run")
     small.change("llm_evaluator/sampled/*.json", 0, answer="another")
     with pytest.raises(UsageError, match="another plan") as error:
-        load(RESPONSE, data=small.root, out=tmp_path / "run")
+        papers_load(RESPONSE, data=small.root, out=tmp_path / "run")
     assert "\n" not in str(error.value)
 
 
@@ -91,15 +91,15 @@ def test_a_member_without_its_files_is_noted_and_the_other_loaded(small: Copy, t
     for path in small.data.rglob("*.json"):
         if "labeled" not in path.name and "processed" not in path.parts:
             path.unlink()
-    found = load("help_or_harm", data=small.root, out=tmp_path / "run")
+    found = papers_load("help_or_harm", data=small.root, out=tmp_path / "run")
     assert found.benchmarks == [CLOSED]
     (note,) = (note for note in found.notes if note.startswith(RESPONSE))
     assert "not loaded" in note
     assert str(tmp_path) not in note
     with pytest.raises(DataError, match="no answers here"):
-        load(RESPONSE, data=small.root, out=tmp_path / "other")
+        papers_load(RESPONSE, data=small.root, out=tmp_path / "other")
     with pytest.raises(DataError, match="no such folder"):
-        load("help_or_harm", data=tmp_path / "nowhere", out=tmp_path / "other")
+        papers_load("help_or_harm", data=tmp_path / "nowhere", out=tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -107,13 +107,13 @@ def test_notes_shared_by_members_are_said_once(small: Copy, tmp_path: Path) -> N
     rows = small.rows("processed/*noSeed*.json")
     rows[4]["inputs"] = rows[1]["inputs"]
     small.path("processed/*noSeed*.json").write_text(json.dumps(rows))
-    found = load("help_or_harm", data=small.root, out=tmp_path / "run", anyway=True)
+    found = papers_load("help_or_harm", data=small.root, out=tmp_path / "run", anyway=True)
     assert len([note for note in found.notes if "has the text of row 1" in note]) == 1
 
 
 @pytest.mark.parametrize("resamples", [20, later(2000)])
 def test_the_real_files_load_completely(real: Path, tmp_path: Path, resamples: int) -> None:
-    found = load(RESPONSE, data=real, out=tmp_path / "run")
+    found = papers_load(RESPONSE, data=real, out=tmp_path / "run")
     assert (found.samples, found.replies) == (204, 1854 + 114)
     assert found.ratings == {
         "H1": 206, "H2": 206, "gpt-4o-mini": 5562, "gpt-5-nano": 5562, "llama-4-scout-17b-16e-instruct": 5562,

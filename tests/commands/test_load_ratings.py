@@ -32,7 +32,7 @@ MAP = {"user": "user", "reply": "reply", "id": "id", "category": "category"}
 
 
 def test_ratings_in_another_shape_join_the_replies(data: Path, tmp_path: Path) -> None:
-    loaded = mindgauge.load(BENCHMARK, data=data, mapping=MAP, out=tmp_path / "bare")
+    loaded = mindgauge.papers_load(BENCHMARK, data=data, mapping=MAP, out=tmp_path / "bare")
     rubric = benchmarks.find_one(BENCHMARK).rubric.criteria[0]
     criterion = rubric.name
     with Store(tmp_path / "bare") as store:
@@ -45,7 +45,7 @@ def test_ratings_in_another_shape_join_the_replies(data: Path, tmp_path: Path) -
             {"reply_id": reply.id, criterion: (place + number) % 2, "warmth": 3} for place, reply in enumerate(replies)
         ]
         pl.DataFrame([*rows, {"reply_id": "elsewhere", criterion: 1, "warmth": 2}]).write_csv(folder / f"{name}.csv")
-    result = mindgauge.load(BENCHMARK, data=data, mapping=MAP, ratings=folder, out=tmp_path / "run")
+    result = mindgauge.papers_load(BENCHMARK, data=data, mapping=MAP, ratings=folder, out=tmp_path / "run")
     assert result.ratings == {"expert1": 12, "expert2": 12}
     assert any(
         "1 subject that no reply is called ('elsewhere') and criteria that the rubric does not have (warmth)" in note
@@ -57,12 +57,12 @@ def test_ratings_in_another_shape_join_the_replies(data: Path, tmp_path: Path) -
     assert {(r.subject, r.value) for r in ratings} == {
         (reply.id, rubric.read(str((place + 1) % 2))) for place, reply in enumerate(replies)
     }
-    again = mindgauge.load(BENCHMARK, data=data, mapping=MAP, ratings=[folder])
-    assert again.run != mindgauge.load(BENCHMARK, data=data, mapping=MAP).run
+    again = mindgauge.papers_load(BENCHMARK, data=data, mapping=MAP, ratings=[folder])
+    assert again.run != mindgauge.papers_load(BENCHMARK, data=data, mapping=MAP).run
 
 
 def test_ratings_of_other_replies_get_one_line(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     pl.DataFrame([{"id": f"x{n}", "rater": rater, "warmth": n % 5} for n in range(9) for rater in "AB"]).write_csv(path)
     with pytest.raises(DataError, match="no rating in it is about these replies on their criteria"):
-        mindgauge.load(BENCHMARK, data=data, mapping=MAP, ratings=path, out=tmp_path / "run")
+        mindgauge.papers_load(BENCHMARK, data=data, mapping=MAP, ratings=path, out=tmp_path / "run")

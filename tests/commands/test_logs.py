@@ -73,14 +73,16 @@ def test_strata_and_kept_introductions_are_said_apart(log: Path, tmp_path: Path)
     text = log.read_text(encoding="utf-8").replace("It is day 7;", "My name is Sarah Miller;")
     log.write_text(text, encoding="utf-8")
     drawn = mindgauge_command(
-        "logs", log, "--out", tmp_path / "s.jsonl", "--sample", 30, "--by", "model", "--by", "length"
+        "logs", "sample", log, "--out", tmp_path / "s.jsonl", "--sample", 30, "--by", "model", "--by", "length"
     )
     shown = " ".join(drawn.stdout.split())
     assert "rare, 1 turn: 15 of 20; usual, 1 turn: 15 of 180" in shown
-    everything = mindgauge_command("logs", log, "--out", tmp_path / "all.jsonl").stdout
+    everything = mindgauge_command("logs", "sample", log, "--out", tmp_path / "all.jsonl").stdout
     assert "1 introduction (my name is …) kept as it is: --names FILE" in " ".join(everything.split())
     (tmp_path / "names.txt").write_text("", encoding="utf-8")
-    named = mindgauge_command("logs", log, "--out", tmp_path / "named.jsonl", "--names", tmp_path / "names.txt").stdout
+    named = mindgauge_command(
+        "logs", "sample", log, "--out", tmp_path / "named.jsonl", "--names", tmp_path / "names.txt"
+    ).stdout
     assert "introduction" not in named
     assert "Sarah" not in (tmp_path / "named.jsonl").read_text(encoding="utf-8")
 
@@ -88,7 +90,7 @@ def test_strata_and_kept_introductions_are_said_apart(log: Path, tmp_path: Path)
 def test_a_sample_has_as_many_of_each_stratum_with_its_probability_and_nothing_personal(
     log: Path, tmp_path: Path
 ) -> None:
-    result = mindgauge.logs(log, out=tmp_path / "s.jsonl", sample=30, by=["model"])
+    result = mindgauge.logs_sample(log, out=tmp_path / "s.jsonl", sample=30, by=["model"])
     written = rows(tmp_path / "s.jsonl")
     assert sorted((row["model"], row["probability"]) for row in written)[::29] == [
         ("rare", 15 / 20),
@@ -97,14 +99,14 @@ def test_a_sample_has_as_many_of_each_stratum_with_its_probability_and_nothing_p
     assert all("jo@mail" not in json.dumps(row) and "example.org" not in json.dumps(row) for row in written)
     assert all("[email 1]" in row["messages"][-2]["content"] for row in written)
     assert result.scrubbed == {"email": 30}
-    again = mindgauge.logs(log, out=tmp_path / "again.jsonl", sample=30, by=["model"])
+    again = mindgauge.logs_sample(log, out=tmp_path / "again.jsonl", sample=30, by=["model"])
     assert rows(tmp_path / "again.jsonl") == written
     assert again.strata == result.strata
 
 
 def test_what_is_rated_of_a_sample_is_a_rate_of_all(log: Path, tmp_path: Path) -> None:
     """The rare model is as frequent in the sample as the other, and still counts for as many as it stands for."""
-    mindgauge.logs(log, out=tmp_path / "s.jsonl", sample=80, by=["model"])
+    mindgauge.logs_sample(log, out=tmp_path / "s.jsonl", sample=80, by=["model"])
     written = [{**row, "category": "no_crisis", "model": "bot"} for row in rows(tmp_path / "s.jsonl")]
     (tmp_path / "s.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in written), encoding="utf-8")
     cold = [(1 / row["probability"], row["messages"][-1]["content"] == COLD) for row in written]
@@ -153,12 +155,12 @@ def test_intervals_of_a_sample_cover_the_rate_of_all_as_often_as_they_say() -> N
 
 
 def test_without_text_only_what_is_known_is_written(log: Path, tmp_path: Path) -> None:
-    mindgauge.logs(log, out=tmp_path / "s.jsonl", sample=5, text=False)
+    mindgauge.logs_sample(log, out=tmp_path / "s.jsonl", sample=5, text=False)
     assert all("messages" not in row and row["turns"] == 1 for row in rows(tmp_path / "s.jsonl"))
 
 
 def test_all_is_written_without_a_draw_where_none_is_asked_for(log: Path, tmp_path: Path) -> None:
-    mindgauge.logs(log, out=tmp_path / "all.jsonl")
+    mindgauge.logs_sample(log, out=tmp_path / "all.jsonl")
     written = rows(tmp_path / "all.jsonl")
     assert len(written) == 200
     assert all("probability" not in row for row in written)
@@ -174,12 +176,12 @@ def test_all_is_written_without_a_draw_where_none_is_asked_for(log: Path, tmp_pa
 def test_what_cannot_be_done_is_said_in_a_line(log: Path, tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     options = {name: tmp_path / value if name in {"out", "names"} else value for name, value in options.items()}
     with pytest.raises(UsageError, match=reason):
-        mindgauge.logs(log, **options)
+        mindgauge.logs_sample(log, **options)
 
 
 def test_a_log_is_never_written_over(log: Path) -> None:
     with pytest.raises(UsageError, match="among the logs"):
-        mindgauge.logs(log, out=log)
+        mindgauge.logs_sample(log, out=log)
 
 
 def test_nothing_personal_leaves_by_an_id_a_tag_or_what_the_bot_was_told(tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_nothing_personal_leaves_by_an_id_a_tag_or_what_the_bot_was_told(tmp_pat
         "input": [{"role": "system", "content": "The user is jo@mail.example"}, {"role": "user", "content": "Hi"}],
     }  # fmt: skip
     (tmp_path / "l.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    mindgauge.logs(tmp_path / "l.jsonl", out=tmp_path / "o.jsonl")
+    mindgauge.logs_sample(tmp_path / "l.jsonl", out=tmp_path / "o.jsonl")
     written = (tmp_path / "o.jsonl").read_text(encoding="utf-8")
     assert "jo@mail" not in written
     assert json.loads(written)["id"] == "dialogue 1"

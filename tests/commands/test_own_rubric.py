@@ -264,7 +264,7 @@ def test_judges_are_compared_and_put_under_stress_by_the_rubric(
 
 @pytest.mark.long
 def test_a_salvaged_run_keeps_its_rubric(people_first: Path, tmp_path: Path) -> None:
-    assert in_process.mindgauge("salvage", people_first, "--out", tmp_path / "new").returncode == 0
+    assert in_process.mindgauge("status", people_first, "--salvage", tmp_path / "new").returncode == 0
     assert in_process.mindgauge("score", tmp_path / "new").returncode == 0
 
 

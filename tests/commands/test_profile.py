@@ -9,7 +9,7 @@ import pytest
 import mindgauge
 from mindgauge import Scripted
 from mindgauge.benchmarks import suite
-from mindgauge.commands.profile import profile
+from mindgauge.commands.compare import profile
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:

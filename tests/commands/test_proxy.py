@@ -137,7 +137,7 @@ def test_the_authors_words_are_sent_bare_and_their_free_answers_are_read(tmp_pat
 
 def test_its_row_stands_below_the_stated_means_and_is_not_comparable(tmp_path: Path) -> None:
     asked(tmp_path, '["Ada"]')
-    (row,) = mindgauge.reproduce("trustmh", data=tmp_path / "data", beside=tmp_path / "run").beside
+    (row,) = mindgauge.papers_reproduce("trustmh", data=tmp_path / "data", beside=tmp_path / "run").beside
     assert row.values["proxy"] == 0.5
     assert {model: cells["proxy"] for model, cells in row.published.items()} == {
         "gpt-5.1": 0.07, "gpt-4o-mini": 0.08, "claude-sonnet-4-5-20250929": 0.01,

@@ -29,6 +29,7 @@ from mindgauge.records.errors import RubricError, UsageError
 from mindgauge.records.rubric import Rubric
 from mindgauge.store import Store
 from tests import in_process
+from tests.configured import configured
 from tests.made_once import made_once
 from tests.stub import Stub, says, words
 
@@ -279,7 +280,7 @@ def test_a_table_of_replies_with_blocks_is_parted_too(tmp_path: Path) -> None:
 def test_no_keep_reasoning_drops_it_and_is_refused_where_a_criterion_looks_at_it(tmp_path: Path) -> None:
     rubric, messages = prepare(tmp_path)
     with Stub(thinks) as model, Stub(Grader()) as judge:
-        with pytest.raises(UsageError, match="--no-keep-reasoning drops what a criterion looks at"):
+        with pytest.raises(UsageError, match="keep_reasoning = false drops what a criterion looks at"):
             mindgauge.run(
                 rubric=rubric,
                 data=messages,
@@ -289,7 +290,7 @@ def test_no_keep_reasoning_drops_it_and_is_refused_where_a_criterion_looks_at_it
                 keep_reasoning=False,
             )
         rubric.write_text(RUBRIC[: RUBRIC.index('[[criteria]]\nname = "safe_reasoning"')], encoding="utf-8")
-        done = in_process.mindgauge("run", "--rubric", rubric, "--data", messages, "--model", model.model, "--judge", judge.judge, "--out", tmp_path / "b", "--no-keep-reasoning")  # fmt: skip
+        done = in_process.mindgauge("run", "--rubric", rubric, "--data", messages, "--model", model.model, "--judge", judge.judge, "--out", tmp_path / "b", *configured(tmp_path, keep_reasoning=False))  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert {reply.reasoning for reply in replies(tmp_path / "b")} == {""}
     assert "reply 4, kind" in {reply.text for reply in replies(tmp_path / "b")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge.analysis.reliability import plan, rule
@@ -150,8 +150,8 @@ def test_people_alone_say_what_a_judge_as_one_more_of_them_would_take() -> None:
             ("--plan", "--assume", "found=0.98"),
             "what a judge finds follows from agreement, ceiling and unsafe; leave it out",
         ),
-        (("--verdict", "good"), "go with --plan"),
-        ((), "name a run directory or a ratings file"),
+        (("--verdict", "good"), "goes with --plan"),
+        ((), "Missing argument"),
     ],
 )
 def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], reason: str) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from mindgauge import benchmarks
 from mindgauge.cli import app
@@ -26,7 +26,7 @@ FAMILIES = sorted(
 @pytest.mark.parametrize("how", [[], ["--json"]])
 def test_where_nothing_is_there_it_says_so_and_fails(name: str, how: list[str], tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("nothing of theirs", encoding="utf-8")
-    done = CliRunner().invoke(app, ["reproduce", name, "--data", str(tmp_path), *how])
+    done = CliRunner().invoke(app, ["papers", "reproduce", name, "--data", str(tmp_path), *how])
     assert isinstance(done.exception, MindgaugeError)
     assert done.exception.exit_code in {1, 2}
     assert str(tmp_path) in str(done.exception)
@@ -36,7 +36,7 @@ def test_where_nothing_is_there_it_says_so_and_fails(name: str, how: list[str], 
 def test_where_every_figure_is_missing_it_fails_after_it_has_shown_them(how: list[str], tmp_path: Path) -> None:
     copy = mentalbench.Copy(tmp_path)
     copy.write(mentalbench.CLAUDE, mentalbench.rated(1, "judge_response_"), "claude-3-7-sonnet-20250219_Fina")
-    done = CliRunner().invoke(app, ["reproduce", "mentalbench", "--data", str(tmp_path), *how])
+    done = CliRunner().invoke(app, ["papers", "reproduce", "mentalbench", "--data", str(tmp_path), *how])
     assert isinstance(done.exception, MindgaugeError)
     assert done.exception.exit_code == 1
     assert "nothing of mentalbench could be recomputed" in str(done.exception)
@@ -50,7 +50,7 @@ def test_where_every_figure_is_missing_it_fails_after_it_has_shown_them(how: lis
 
 def test_where_a_part_is_there_it_ends_well(tmp_path: Path) -> None:
     _write(Copy(tmp_path))
-    done = CliRunner().invoke(app, ["reproduce", "help_or_harm", "--data", str(tmp_path), "--json"])
+    done = CliRunner().invoke(app, ["papers", "reproduce", "help_or_harm", "--data", str(tmp_path), "--json"])
     assert done.exit_code == 0
     found = json.loads(done.stdout)
     assert 0 < found["from_files"] < len(found["cells"])

@@ -319,7 +319,7 @@ def columns_of(benchmark: Benchmark, table: str) -> list[str]:
 def rows_of(name: str, played: Played) -> list[dict[str, Any]]:
     """Return the new rows that the command writes as JSON."""
     done = in_process.mindgauge(
-        "reproduce", name.partition("/")[0], "--data", played.data, "--beside", played.run, "--json"
+        "papers", "reproduce", name.partition("/")[0], "--data", played.data, "--beside", played.run, "--json"
     )
     rows: list[dict[str, Any]] = json.loads(done.stdout)["beside"]
     return rows
@@ -351,7 +351,7 @@ def test_a_run_of_every_protocol_gains_a_row_without_a_gap(
     if protocol != JUDGES:
         assert manifest.read(played.run)[replica.RECORD]["protocol"] == protocol
     if not tables:
-        done = command("reproduce", name, "--data", played.data, "--beside", played.run, code=2)
+        done = command("papers", "reproduce", name, "--data", played.data, "--beside", played.run, code=2)
         assert asked.no_table in done.stderr
         return
     rows = rows_of(name, played)
@@ -447,7 +447,7 @@ def test_fewer_than_five_models_have_no_system_level_and_the_row_says_so(tmp_pat
     of_systems = {column for column in row["values"] if column.endswith("(system level)")}
     assert {column for column, value in row["values"].items() if value is None} == of_systems
     assert {*row["notes"]} == of_systems
-    shown = command("reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout
+    shown = command("papers", "reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout
     assert "Pearson (system level): needs 5 models, and here are 4" in " ".join(shown.split())
 
 
@@ -490,7 +490,7 @@ def test_the_experts_table_may_have_any_headers_and_replies_that_no_expert_rated
     with Stub(judged([[*row[:3], *(cell == "是" for cell in row[3:])] for row in rows])) as stub:
         options = ("--judge", stub.judge, "--as-published", "--no-qualify")
         if loaded_before:
-            command("load", "psycrisis", "--data", path, "--map", columns, "--out", tmp_path / "run")
+            command("papers", "load", "psycrisis", "--data", path, "--map", columns, "--out", tmp_path / "run")
             command("rate", "psycrisis", "--replies", tmp_path / "run", *options)
         else:
             command("rate", "psycrisis", "--replies", path, "--map", columns, "--out", tmp_path / "run", *options)
@@ -525,7 +525,7 @@ def test_all_that_the_paper_takes_makes_a_row_comparable(tmp_path: Path) -> None
     assert row["but_for"] == [
         "an answer without a label counts as a class of its own in the paper's kappa, and as none here"
     ]
-    shown = command("reproduce", "help_or_harm", "--data", played.data, "--beside", played.run).stdout
+    shown = command("papers", "reproduce", "help_or_harm", "--data", played.data, "--beside", played.run).stdout
     assert "stub (authors): comparable with the table of agreement among runs but for:" in " ".join(shown.split())
     assert not any(part.left for part in package.status(played.run).left), "the user's prompts are in the rater's name"
     assert manifest.read(played.run)[replica.RECORD]["comparable"]
@@ -544,7 +544,9 @@ def test_what_differs_by_design_is_listed_and_no_blanket_no(tmp_path: Path) -> N
     assert table is not None
     assert (row["comparable"], row["reasons"]) == (True, [])
     assert row["but_for"] == table.not_rebuilt != []
-    shown = " ".join(command("reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout.split())
+    shown = " ".join(
+        command("papers", "reproduce", "psycrisis", "--data", played.data, "--beside", played.run).stdout.split()
+    )
     assert "comparable with the table of agreement with experts, n = 18 beside E1 but for: on which replies" in shown
     assert "not comparable" not in shown
 

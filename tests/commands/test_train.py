@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from mindgauge import benchmarks
-from mindgauge.cli.train import show
+from mindgauge.cli.papers import show_train
 from mindgauge.commands.train import train
 from mindgauge.raters.classifiers.saved import open_classifier
 from mindgauge.records import Message, Sample
@@ -43,7 +43,7 @@ def test_a_baseline_learns_and_says_what_it_is_worth(
     assert set(found.calibration) == {"development, before", "development", "test, before", "test"}
     assert set(found.abstention) == {"development", "test"}
     assert found.table.height == len(found.figures)
-    show(found)
+    show_train(found)
     assert "Use it as a rater: --judge classifier/" in capsys.readouterr().out
     classifier = open_classifier(tmp_path / "out")
     assert classifier.probabilities([Sample.of((Message("user", "I cannot breathe"),))]).argmax() == 1

@@ -71,7 +71,7 @@ def log(folder: Path, day: int, cold: int, warm: int, reply: str = COLD) -> None
 def look(folder: Path, policy: str = BOUND, **options: Any) -> WatchResult:
     (folder / "gate.toml").write_text(policy, encoding="utf-8")
     settings = {"judge": careful, "out": folder / "watch", "qualify": False, **options}
-    return mindgauge.watch(folder / "logs", policy=folder / "gate.toml", **settings)
+    return mindgauge.logs_watch(folder / "logs", policy=folder / "gate.toml", **settings)
 
 
 def test_a_change_is_an_alarm_and_noise_is_none(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_the_command_says_a_look_in_a_line_and_its_exit_code_is_what_it_comes_to
     )
     log(tmp_path / "logs", 1, 0, 6)
     command = (
-        "watch", tmp_path / "logs", "--policy", tmp_path / "gate.toml", "--benchmark", BENCHMARK, "--judge", "rule/refusal",
+        "logs", "watch", tmp_path / "logs", "--policy", tmp_path / "gate.toml", "--benchmark", BENCHMARK, "--judge", "rule/refusal",
         "--out", tmp_path / "watch", "--sample", 5,
     )  # fmt: skip
     done = mindgauge_command(*command)

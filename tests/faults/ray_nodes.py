@@ -35,7 +35,7 @@ class Nodes:
 
     @property
     def client(self) -> str:
-        """What `--engine` is elsewhere."""
+        """What `engine` is elsewhere."""
         return f"ray://127.0.0.1:{self.client_port}"
 
     def __enter__(self) -> Self:

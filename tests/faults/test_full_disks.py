@@ -17,12 +17,12 @@ import pytest
 
 import mindgauge
 from mindgauge.annotation.project import Annotation
+from mindgauge.cli.program import leaves
 from mindgauge.commands.export import FORMATS
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.store import Store, reading
 from tests.annotation.rounds_of_work import everybody_works
-from tests.cli.test_help import ROOT, verbs
 from tests.commands import test_data_fetch as mirrored
 from tests.commands.test_dataset_labels import RUBRIC
 from tests.conftest import obliging
@@ -42,12 +42,12 @@ NAME = "help_or_harm/response"
 JUDGED = "--judge {judge} --no-qualify --concurrency 4"
 WRITERS = {
     "list": ["--to benchmarkcard --out {out}"],
-    "run": [f"{NAME} --model {{model}} {JUDGED} --limit 8 --cache {{out}}-cache {how} --out {{out}}" for how in ("", "--no-text")],
+    "run": [f"{NAME} --model {{model}} {JUDGED} --limit 8 --config {{cached}} {how} --out {{out}}" for how in ("", "--no-text")],
     "rate": [f"{NAME} --dialogues {{logs}} --unit turn {JUDGED} --write-items {{out}}.{form} --out {{out}}" for form in ("csv", "parquet")],
-    "load": [f"{NAME} --data {{hub}} --out {{out}}"],
+    "papers load": [f"{NAME} --data {{hub}} --out {{out}}"],
     "new": ["{out}"],
     "train": ["{labelled} --baseline --out {out}"],
-    "clients check": ["{model} --limit 1 --turns 4 --out {out}"],
+    "run (client)": ["--check-client {model} --limit 1 --turns 4 --out {out}"],
     "report": ["{run} --out {out} --reader --card"],
     "judges compare": [f"{NAME} --replies {{run}} --judge {{model}} {JUDGED} --judge-runs 1 --method rule --out {{out}}"],
     "judges stress": [f"{{judge}} --benchmark {NAME} --replies {{run}} --limit 2 --each 1 --judge-runs 1 --probes injection --out {{out}}"],
@@ -55,41 +55,40 @@ WRITERS = {
                      f"{{out}} --benchmark {NAME} --items {{logs}} --unit turn --write-items {{out}}.csv --annotators an,bo --training 0"],
     "annotate export": ["{project} --all --out {out}"],
     "annotate import": ["{ours} {labels}"],
-    "ratings": [f"{{ratings}} --out {{out}}.{form}" for form in ("csv", "jsonl", "parquet")],
+    "reliability": [f"{{ratings}} --show-reading --out {{out}}.{form}" for form in ("csv", "jsonl", "parquet")],
     "gate RUN": [f"{{run}} --policy {{policy}} --baseline {{run}} --{file}" for file in ("junit {out}.xml", "markdown {out}.md", "series {out}.jsonl")],
     "gate init": ["{run} --out {out}.toml"],
     "gate baseline": ["{run} --out {out}.json"],
-    "watch": [f"{{logs}} --policy {{bound}} {JUDGED} --out {{out}}"],
-    "logs": ["{logs} --out {out}.jsonl"],
+    "logs watch": [f"{{logs}} --policy {{bound}} {JUDGED} --out {{out}}"],
+    "logs sample": ["{logs} --out {out}.jsonl"],
     "export": [*(f"{{run}} --to {form} --out {{out}}" for form in FORMATS if form not in {"hub", "questions"}),
                "{run} --to hub --licence MIT --out {out}", *(f"{NAME} --to questions --out {{out}}.{form}" for form in ("csv", "jsonl", "parquet"))],
     "dataset build": ["{recipe} --out {out}"],
     "dataset transform": ["{built} --form plain --out {out}",
                           "{built} --form utterance --model {model} --checker {judge} --concurrency 4 --run {out}-run --out {out}"],
     "dataset label": [f"{{built}} --rubric {{rubric}} --judge {{model}} {JUDGED.replace(' --no-qualify', '')} --out {{out}}"],
-    "dataset check": ["{panel} --annotators an,bo --number 6 --disputed 1 --training 0 --out {out}"],
-    "dataset gold": ["{built} --panel {panel} --people {people} --out {out}"],
+    "dataset label (people)": ["{panel} --annotators an,bo --number 6 --disputed 1 --training 0 --out {out}"],
+    "dataset label (gold)": ["{built} --panel {panel} --people {people} --out {out}"],
     "dataset release": [f"{{built}} --to {form} --out {{out}}" for form in ("folder", "hub")],
-    "data fetch": ["{card} --out {out}"],
-    "salvage": ["{run} --out {out}"],
+    "papers fetch": ["{card} --out {out}"],
+    "status": ["{run} --salvage {out}"],
 }  # fmt: skip
-"""Command → what is typed after it; `{out}` is on the disk that is full, and so are copies of `{own}` and `{ours}`."""
+"""Command, with the step that is meant → what is typed after it; `{out}` is on the disk that is full, and so are copies of `{own}` and `{ours}`."""
 OTHERS = {
     "demo": "loads a model; what it writes, `run` and `report` write",
     "view": "a server: tests/reports/view",
     "annotate serve": "a server: tests/faults/test_labels.py",
     **dict.fromkeys(
-        ("clients list", "status", "score", "compare", "profile", "reliability", "judges panel", "judges escalation",
-         "annotate status", "audit", "reproduce", "data list"),
+        ("score", "compare", "judges panel", "judges escalation", "annotate status", "audit", "papers reproduce", "logs show"),
         "prints",
     ),
 }  # fmt: skip
 GOES_ON = {
-    "run", "rate", "load", "train", "clients check", "judges compare", "judges stress",
-    "annotate import", "watch", "dataset label", "dataset transform", "data fetch",
+    "run", "rate", "papers load", "train", "run (client)", "judges compare", "judges stress", "annotate import",
+    "logs watch", "dataset label", "dataset transform", "papers fetch",
 }  # fmt: skip
 """What came is kept, and the same command goes on: nothing is paid twice."""
-SLOW = {"train", "clients check"}
+SLOW = {"train", "run (client)"}
 CASES = [
     pytest.param(name, line, id=f"{name} {number}", marks=[pytest.mark.long] if name in SLOW else [])
     for name, lines in WRITERS.items()
@@ -98,25 +97,17 @@ CASES = [
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def options(words: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the options of a command with their help; None of a group."""
-    found: Any = ROOT
-    for word in words:
-        found = found.commands[word]
-    if getattr(found, "commands", None) is not None:
-        return None
-    return {option.opts[0]: option.help or "" for option in found.params if option.opts[0].startswith("--")}
-
-
 def test_every_command_either_writes_here_or_is_said_not_to() -> None:
-    commands = {" ".join(words): found for words in verbs() if (found := options(words)) is not None}
-    assert {*WRITERS} | {*OTHERS} == {*commands} and not {*WRITERS} & {*OTHERS}
+    commands = {
+        words: {entry.param.opts[0]: entry.help for entry in found.options()} for words, found in leaves().items()
+    }
+    assert {name.partition(" (")[0] for name in WRITERS} | {*OTHERS} == {*commands} and not {*WRITERS} & {*OTHERS}
     typed = {word for lines in WRITERS.values() for line in lines for word in line.split()}
     writes = re.compile(r"Also write|Write .*here|Write the items|A folder in which|The run directory")
     for name, found in commands.items():
         if name not in OTHERS:
             assert "--out" not in found or all("--out {out}" in line for line in WRITERS[name]), name
-        assert name in {"demo", "data list"} or name not in OTHERS or "--out" not in found, name
+        assert name == "demo" or name not in OTHERS or "--out" not in found, name
         assert {option for option, help_ in found.items() if writes.match(help_)} <= typed, name
 
 
@@ -128,7 +119,10 @@ class Volume(NamedTuple):
 
     def typed(self, name: str, line: str) -> Done:
         """Run a command whose output goes to this disk."""
-        return command(*name.removesuffix(" RUN").split(), *(word.format_map(self.material) for word in line.split()))
+        return command(
+            *name.partition(" (")[0].removesuffix(" RUN").split(),
+            *(word.format_map(self.material) for word in line.split()),
+        )
 
     def clear(self) -> None:
         for path in self.path.iterdir():
@@ -137,6 +131,8 @@ class Volume(NamedTuple):
     def lay(self, line: str) -> None:
         """Put copies here of what the command writes into."""
         self.clear()
+        cached = Path(self.material["cached"])
+        cached.write_text(f'[run]\ncache = "{self.material["out"]}-cache"\n', encoding="utf-8")
         for slot in ("own", "ours"):
             if f"{{{slot}}}" in line:
                 shutil.copytree(self.material[f"{slot} original"], self.material[slot])
@@ -184,7 +180,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             "run": "run", "hub": "hub", "logs": "logs", "labelled": "labelled.jsonl", "project": "project",
             "ratings": "ratings.csv", "labels": "labels.csv", "policy": "gate.toml", "bound": "bound.toml",
             "recipe": "recipe.toml", "built": "built", "rubric": "risk.toml", "panel": "panel", "people": "people",
-            "replies": "replies.csv", "card": "card",
+            "cached": "cached.toml", "replies": "replies.csv", "card": "card",
         }.items()
     }  # fmt: skip
     places |= {"own original": places["run"], "ours original": places["project"]}
@@ -218,7 +214,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             "gate init {run} --out {policy}",
             "dataset build {recipe} --out {built}",
             "dataset label {built} --rubric {rubric} --judge {model} --judge {judge} --out {panel}",
-            "dataset check {panel} --annotators an,bo --number 6 --disputed 1 --training 0 --out {people}",
+            "dataset label {panel} --annotators an,bo --number 6 --disputed 1 --training 0 --out {people}",
         ):
             done = command(*(word.format_map(places) for word in line.split()))
             assert done.returncode == 0, (line, done.stderr)

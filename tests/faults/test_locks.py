@@ -77,7 +77,7 @@ def test_a_run_there_can_be_read_and_salvaged_to_elsewhere(
     bad, there = tmp_path / "bad" / "run", _on(shim, locks, tmp_path / "bad")
     assert "another process" not in finish([*PROGRAM, "status", str(bad)], 0, **there)
     finish([*PROGRAM, "score", str(bad)], 0, **there)
-    words = [*PROGRAM, "salvage", str(bad), "--out"]
+    words = [*PROGRAM, "status", str(bad), "--salvage"]
     said = one_line(finish([*words, str(tmp_path / "bad" / "new")], code=2, **there))
     assert f"{tmp_path / 'bad' / 'new'}: this file system keeps no locks" in said
     with start([*words, str(tmp_path / "new")], **there) as process:

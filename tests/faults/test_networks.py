@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.configured import configured
 from tests.faults.campaign import Work, account, command, finish, one_line, record
 from tests.faults.server import Server
 
@@ -35,7 +36,7 @@ def signed_by_itself(tmp_path: Path) -> ssl.SSLContext:
 def test_a_certificate_that_nobody_vouches_for(tmp_path: Path, signed_by_itself: ssl.SSLContext) -> None:
     run = tmp_path / "run"
     with Server(tls=signed_by_itself) as server:
-        arguments = command(server, run, WORK, "--tries", "2")
+        arguments = command(server, run, WORK, *configured(tmp_path, tries=2))
         said = one_line(finish(arguments, code=1))
         assert "certificate" in said.lower()
         assert str(server.port) in said
@@ -48,7 +49,7 @@ def test_a_certificate_that_nobody_vouches_for(tmp_path: Path, signed_by_itself:
 
 def test_tls_with_a_server_that_speaks_none(tmp_path: Path) -> None:
     with Server() as server:
-        arguments = command(server, tmp_path, WORK, "--tries", "2")
+        arguments = command(server, tmp_path, WORK, *configured(tmp_path, tries=2))
         secure = [word.replace("http://", "https://") for word in arguments]
         said = one_line(finish(secure, code=1))
         assert str(server.port) in said
@@ -59,7 +60,7 @@ def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
     run, nowhere = tmp_path / "run", "http://nowhere.invalid/v1"
     with Server() as server:
         known = server.model().partition("#")[0]
-        words = command(server, run, WORK, "--tries", "2")
+        words = command(server, run, WORK, *configured(tmp_path, tries=2))
         lost = [word.replace(known, nowhere).replace(str(run), str(tmp_path / "lost")) for word in words]
         assert "nowhere.invalid" in one_line(finish(lost, code=1))
         assert not server.paid

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.configured import configured
 from tests.faults.campaign import Work, account, command, complaints, finish, one_line, record, start
 from tests.faults.ray_nodes import Nodes
 from tests.faults.server import Call, Server
@@ -33,7 +34,7 @@ def nodes() -> Iterator[Nodes]:
 @pytest.mark.parametrize("way", ["driver on a node", "ray://"])
 def test_a_lost_node_costs_what_it_had_in_flight(nodes: Nodes, tmp_path: Path, way: str) -> None:
     number = nodes.add()
-    engine = ["--engine", nodes.client if way == "ray://" else "ray", "--actors", 2]
+    engine = configured(tmp_path, engine=nodes.client if way == "ray://" else "ray", actors=2)
     environment = nodes.environment | ({} if way == "ray://" else {"RAY_ADDRESS": nodes.address})
     with Server(latency=0.05) as server:
         arguments = command(server, tmp_path, WORK, "--concurrency", AT_ONCE, *engine)
@@ -60,7 +61,7 @@ def test_a_node_without_mindgauge_is_named(nodes: Nodes, tmp_path: Path) -> None
     number = nodes.add(PYTHONPATH=str(hidden.parent))
     try:
         with Server() as server:
-            arguments = command(server, tmp_path / "r", WORK, "--engine", nodes.client, "--actors", 4)
+            arguments = command(server, tmp_path / "r", WORK, *configured(tmp_path, engine=nodes.client, actors=4))
             said = one_line(finish(arguments, 2, **nodes.environment))
             assert server.calls == 0
     finally:
@@ -71,7 +72,7 @@ def test_a_node_without_mindgauge_is_named(nodes: Nodes, tmp_path: Path) -> None
 def test_a_cluster_that_is_lost_as_a_whole_ends_the_command_with_one_line(tmp_path: Path) -> None:
     with Server(latency=0.05) as server:
         with Nodes() as nodes:
-            arguments = command(server, tmp_path, WORK, "--engine", nodes.client, "--actors", 2)
+            arguments = command(server, tmp_path, WORK, *configured(tmp_path, engine=nodes.client, actors=2))
             with start(arguments, **nodes.environment) as process:
                 while server.calls < 100 and process.poll() is None:
                     time.sleep(0.002)
@@ -96,7 +97,9 @@ def test_a_token_that_does_not_fit_is_said_at_once(
 ) -> None:
     with Server() as server:
         for where in ({}, {"RAY_ADDRESS": nodes.address}):
-            arguments = command(server, tmp_path / "r", WORK, "--engine", "ray" if where else nodes.client)
+            arguments = command(
+                server, tmp_path / "r", WORK, *configured(tmp_path, engine="ray" if where else nodes.client)
+            )
             said = one_line(finish(arguments, 2, **environment, **where, HOME=str(tmp_path)))
             assert problem in said and "RAY_AUTH_TOKEN" in said
         assert server.calls == 0
@@ -109,5 +112,7 @@ def test_an_endpoint_that_refuses_us_says_the_same_through_an_actor(nodes: Nodes
     with Server() as server:
         server.fault = refuse
         plainly = finish(command(server, tmp_path / "a", WORK), 1)
-        carried = finish(command(server, tmp_path / "b", WORK, "--engine", nodes.client), 1, **nodes.environment)
+        carried = finish(
+            command(server, tmp_path / "b", WORK, *configured(tmp_path, engine=nodes.client)), 1, **nodes.environment
+        )
     assert one_line(carried) == one_line(plainly)

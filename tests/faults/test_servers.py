@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.configured import configured
 from tests.faults.campaign import CONCURRENCY, Work, account, command, content, finish, record, start
 from tests.faults.server import Call, Server
 
@@ -152,7 +153,7 @@ def test_what_is_no_answer_is_asked_again_and_never_kept_as_one(tmp_path: Path, 
             await call.pay()
 
     with Server() as server:
-        arguments = command(server, tmp_path, work._replace(judged=False), "--timeout", "1", "--tries", "2")
+        arguments = command(server, tmp_path, work._replace(judged=False), *configured(tmp_path, timeout=1, tries=2))
         server.fault = ill
         finish(arguments)
         statuses = [rows[0] for about, rows in content(tmp_path).items() if about[0] == "reply"]

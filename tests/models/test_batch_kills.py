@@ -20,6 +20,7 @@ from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
 from tests.batch_stub import BatchStub
+from tests.configured import configured
 from tests.conftest import obliging
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def test_ctrl_c_and_a_wait_that_is_over_end_with_one_line(tmp_path: Path, monkey
         said = process.communicate(timeout=60)[1]
         assert (process.returncode, said.count("\n")) == (130, 1)
         assert "1 batch with 14 calls is under way at 127.0.0.1" in said
-        ended = subprocess.run([*command, "--wait", "0"], env=environment, capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [*command, *configured(tmp_path, wait=0)], env=environment, capture_output=True, text=True, check=False
+        )
         assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
         assert (
             "waited 0 min: 1 batch with 14 calls is under way at 127.0.0.1; run the same command again" in ended.stderr

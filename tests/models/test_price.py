@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.cli.calling import price_of
+from mindgauge.cli.options import price as price_of
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records.errors import UsageError

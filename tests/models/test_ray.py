@@ -14,6 +14,7 @@ from mindgauge.models.ray import on_ray
 from mindgauge.models.settings import Settings
 from mindgauge.records.errors import EndpointError, MindgaugeError, UsageError
 from mindgauge.runs.plan import open_carried
+from tests.configured import configured
 from tests.faults.campaign import Work, account, command, finish, one_line, start
 from tests.faults.ray_nodes import descendants, wait_for_none
 from tests.faults.server import Server
@@ -117,7 +118,7 @@ def test_a_run_is_killed_goes_on_by_actors_is_stopped_and_ends_plainly_as_if_not
                 time.sleep(0.002)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-        with start(command(server, run, work, "--engine", "ray", "--actors", 3)) as process:
+        with start(command(server, run, work, *configured(tmp_path, engine="ray", actors=3))) as process:
             while server.calls < 60 and process.poll() is None:
                 time.sleep(0.002)
             family = descendants(process.pid)

@@ -141,7 +141,7 @@ def test_a_released_judges_reasons_are_left_out_too(tmp_path: Path) -> None:
     copy.write(PEOPLE, rated(0, "human_response_"))
 
     copy.write(CLAUDE, sheet, "claude-3-7-sonnet-20250219_Fina")
-    mindgauge.load("mentalbench", data=copy.root, out=tmp_path / "run")
+    mindgauge.papers_load("mentalbench", data=copy.root, out=tmp_path / "run")
     mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="cc-by-4.0")
     assert not [name for name, text in told(tmp_path / "hub") if "keeps me awake" in text]
     mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "shown", licence="cc-by-4.0", show_texts=True)

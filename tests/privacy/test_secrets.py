@@ -15,6 +15,7 @@ from mindgauge.models.settings import Settings
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import redacted
 from mindgauge.store import manifest
+from tests.configured import configured
 from tests.conftest import obliging
 from tests.stub import Stub, says
 
@@ -64,7 +65,7 @@ def test_a_key_is_sent_and_stands_nowhere_else(tmp_path: Path) -> None:
     with Stub(echoing) as stub:
         url = stub.model.replace("//", f"//user:{PASSWORD}@")
         run = tmp_path / "r"
-        told = ["--judge", url, "--own-family", "--limit", "7", "--tries", "1", "--concurrency", "1"]
+        told = ["--judge", url, "--own-family", "--limit", "7", *configured(tmp_path, tries=1), "--concurrency", "1"]
         done = spoken("run", RESPONSE, "--model", url, *told, "--out", str(run))
         assert done.returncode == 0, done.stderr
         assert {headers["Authorization"] for headers in stub.headers} == {f"Bearer {KEY}"}

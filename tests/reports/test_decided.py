@@ -235,7 +235,7 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A run on released files, and one loaded from them."""
     folder = tmp_path_factory.mktemp("restricted")
     data = asked.released(folder / "data")
-    mindgauge.load(asked.TASK.name, data=data, out=folder / "loaded")
+    mindgauge.papers_load(asked.TASK.name, data=data, out=folder / "loaded")
     return [asked.run(folder / "run", data), folder / "loaded"]
 
 

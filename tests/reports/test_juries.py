@@ -10,8 +10,8 @@ import pytest
 from mindgauge import benchmarks
 from mindgauge.analysis.escalation.result import Escalation
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.commands.judges.escalation import escalation
-from mindgauge.commands.judges.panel import panel
+from mindgauge.commands.judges.escalation import judges_escalation as escalation
+from mindgauge.commands.judges.panel import judges_panel as panel
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import juries, reading_order
 from mindgauge.reports.content import ReportTable, System

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.reports.page import ReportFiles, write
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, plant_rated
@@ -30,7 +30,7 @@ def test_mentalbench_from_the_released_files(tmp_path: Path) -> None:
     data = Path(os.environ.get("MINDGAUGE_DATA", "/nowhere")) / "mentalbench"
     if not data.is_dir():
         pytest.skip("MINDGAUGE_DATA names no folder with mentalbench")
-    load("mentalbench", data=data, out=tmp_path / "run")
+    papers_load("mentalbench", data=data, out=tmp_path / "run")
     assert faults(write([tmp_path / "run"])) == []
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks import Benchmark
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.request import Request
 from tests.analysis.stress import planted

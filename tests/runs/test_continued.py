@@ -8,12 +8,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import app
-from mindgauge.commands.judges.compare import compare as compare_judges
+from mindgauge.commands.judges.compare import judges_compare as compare_judges
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
 from mindgauge.store import Store, manifest

@@ -21,6 +21,7 @@ from mindgauge.records.request import Price, Request
 from mindgauge.runs import probe
 from mindgauge.runs.verdict_cache import VerdictCache
 from mindgauge.store import Store, manifest
+from tests.configured import configured
 from tests.conftest import obliging
 from tests.in_process import mindgauge as typed
 from tests.stub import Stub, says
@@ -62,7 +63,7 @@ def test_it_is_sent_once_and_names_the_option(stub: Stub) -> None:
     (done,) = ask(stub.model)
     assert (done.status, done.attempts, stub.calls) == (Status.FAILED, 1, 1)
     assert done.error == (
-        "no answer within 0.15 s (--timeout); not sent again, since it may be charged. The same command asks again"
+        "no answer within 0.15 s (timeout, in mindgauge.toml); not sent again, since it may be charged. The same command asks again"
     )
 
 
@@ -79,7 +80,7 @@ def test_of_several_servers_none_gets_it_twice(stub: Stub) -> None:
         (done,) = ask(f"{stub.url},{other.url}#stub")
         assert (stub.calls, other.calls) == (1, 1)
     assert done.status is Status.FAILED
-    assert "no answer within 0.15 s (--timeout)" in done.error
+    assert "no answer within 0.15 s (timeout, in mindgauge.toml)" in done.error
 
 
 @pytest.mark.parametrize(("answer", "late_ones"), [(obliging, 1), (late, 2)])
@@ -207,7 +208,7 @@ def test_a_probe_without_an_answer_counts_in_the_budget(stub: Stub, tmp_path: Pa
 
 
 def test_a_kill_between_run_and_texts_keeps_what_may_have_been_charged_and_asks_again(tmp_path: Path) -> None:
-    overdue = Exchange(Status.FAILED, error="no answer within 1 s (--timeout)", at=5.0, at_most=2.0)
+    overdue = Exchange(Status.FAILED, error="no answer within 1 s (timeout, in mindgauge.toml)", at=5.0, at_most=2.0)
     sample = Sample.of((Message("user", "I cannot sleep."),))
     with closing(Store(tmp_path, write=True, text=False)) as store:
         store.put_samples(RESPONSE, [sample])
@@ -232,12 +233,12 @@ def test_an_entry_test_of_which_every_call_fails_stops_the_command(
     stub.handler = late
     replies = replies_file({"user": "I cannot sleep.", "reply": "I hear you.", "category": "anxiety_crisis"})
     line = ["rate", RESPONSE, "--replies", replies, "--judge", stub.judge, "--out", tmp_path / "r"]
-    done = typed(*line, "--timeout", LIMIT, "--anchors", 6)
+    done = typed(*line, *configured(tmp_path, timeout=LIMIT), "--anchors", 6)
     assert done.returncode == EndpointError.exit_code
     assert stub.calls == 6, "nothing about the reply was sent"
     assert done.stderr.strip().splitlines()[-1] == (
         f"mindgauge: {stub.judge}: all 6 calls of its entry test failed, so nothing else was sent. The first: "
-        "no answer within 0.15 s (--timeout); not sent again, since it may be charged. The same command asks again"
+        "no answer within 0.15 s (timeout, in mindgauge.toml); not sent again, since it may be charged. The same command asks again"
     )
     stub.handler = obliging
     assert typed(*line, "--anchors", 6).returncode == 0

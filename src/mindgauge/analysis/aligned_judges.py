@@ -1,6 +1,6 @@
 """A run's judges among the cells of a paper that holds each judge's means of systems against people's (MentalBench).
 
-The run holds the paper's replies with people's ratings (`load`), and judges rated the same replies (`rate --replies`). Cells
+The run holds the paper's replies with people's ratings (`papers load`), and judges rated the same replies (`rate --replies`). Cells
 come of the code that recomputes the published ones.
 """
 

@@ -31,7 +31,7 @@ TAG, TARGET = "tag.", "target."
 TEXTS, OWN, FILE = "texts", "own", "file"
 """The tag that says whose the text is, its value, and the tag with the file that it stands in."""
 ALSO = ("model", "rater", "source")
-"""Columns that `load` reads of the same table, and that are told nothing of here; so are `label.…` and `judge.…`."""
+"""Columns that `papers load` reads of the same table, and that are told nothing of here; so are `label.…` and `judge.…`."""
 BUILT = frozenset({"id", "text", "messages", "source", "licence", "group"})
 """By these columns the items of a data set are known that `dataset build` made: `messages` of a dialogue, else `text` is the
 message, and `group` is what belongs together."""

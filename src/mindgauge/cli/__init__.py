@@ -13,9 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mindgauge.cli.program import COMMANDS, FIRST, app
+    from mindgauge.cli.program import app
 
-__all__ = ["COMMANDS", "FIRST", "app", "main"]
+__all__ = ["app", "main"]
 
 
 def __getattr__(name: str) -> "Any":

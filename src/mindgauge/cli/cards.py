@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
-from mindgauge.cli import answer, render
+from mindgauge.cli import answer, render, terminal
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
 from mindgauge.reports import card_phrases, cards, rater_tables
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         Share,
     )
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
+    from mindgauge.cli.command import CommandCall
+    from mindgauge.commands.reliability import LongTable
     from mindgauge.reports.content import Cell
 
 FEW = 4
@@ -268,3 +270,36 @@ def _people(people: People) -> None:
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:
     return NONE if bound is None else bounded(bound.value, bound.low, bound.high, signed=signed)
+
+
+# What commands print of reliability.
+
+
+def show_reliability(result: Reliability, call: CommandCall, *, full: bool = False) -> None:
+    """Print the cards of judges, and how to plan for a verdict where one is missing."""
+    raters = [*(card.judge for card in result.cards), *(card.reference for card in result.cards)]
+    with terminal.short(raters):
+        show(result, full=full)
+    if any(card.verdict != GOOD for card in result.cards):
+        said = call.arguments
+        scale = [f"{name}={value}" if name != "*" else value for name, value in said.get("scale", {}).items()]
+        settings = {"--scale": scale, **{f"--{name}": said.get(name, ()) for name in ("nominal", "unsafe")}}
+        settings = {"--reference": said.get("reference", ()), **settings}
+        flags = [text for name, values in settings.items() for value in values for text in (name, value)]
+        answer.then("reliability", *said["ratings"], *flags, "--plan")
+
+
+def show_reliability_plan(result: ReliabilityPlan) -> None:
+    """Print how many replies a verdict takes."""
+    show_plan(result)
+
+
+def show_ratings(result: LongTable) -> None:
+    """Print how ratings were read."""
+    for line in result.summary():
+        print(line)
+
+
+def json_ratings(result: LongTable) -> object:
+    """Return how ratings were read, and where they were written."""
+    return {"reading": result.reading, "out": result.out}

@@ -1,94 +1,156 @@
-"""`mindgauge judges`: how far a judge can be trusted, and which one. `compare` and `escalation` have files of their own."""
+"""What is printed of judges: how far each can be trusted, under stress, as a jury, and whose order people follow."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
-import typer
 
-from mindgauge.cli import answer, judges_compare, judges_escalation, options, render, terminal
-from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.records.rounding import dollars, plural
-from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
+from mindgauge.cli import answer, render, scores, terminal
+from mindgauge.records.english import ended, named, words
+from mindgauge.records.rounding import bounded, interval, percent, plural, precise
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mindgauge.analysis.escalation.result import Escalation
+    from mindgauge.analysis.judge_comparison.result import JudgeComparison
     from mindgauge.analysis.jury.card import JuryCard, Panels
+    from mindgauge.analysis.reliability.card import Bound
     from mindgauge.analysis.stress.effects import Stress
-    from mindgauge.runs.forecast import DryRun
+    from mindgauge.cli.command import CommandCall
 
 _VERDICTS = {"biased": 0, "clean": 2}
 """Verdicts of a stress test by what is shown first; the others stand between."""
 _SHARES = "Effects are the first minus the second in shares of the scale."
 
 
-@takes_calls(
-    RunConfig(judging=STRESSED),
-    without=(
-        *ONLY_TESTED,
-        "ask",
-        "shots",
-        "shot_seed",
-        "protocol",
-        "own_family",
-        "qualify",
-        "anchors",
-        "cache",
-        "context",
-        "engine",
-        "actors",
-        "batch",
-        "wait",
-    ),
-)
-def stress(
-    judge: Annotated[str, typer.Argument(help="The model to put under stress.")],
-    benchmark: Annotated[
-        str | None, typer.Option(help="An open benchmark, whose rubric and prompts it works with.")
-    ] = None,
-    rubric: options.Rubric = None,
-    replies: Annotated[
-        Path | None, typer.Option(help="Replies to rate: a file or a run; the benchmark's anchors if not given.")
-    ] = None,
-    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    probes: Annotated[list[str], typer.Option(help="Which probes, separated by commas; all if not given.")] = [],  # noqa: B006
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies.")] = None,
-    each: Annotated[int, typer.Option(min=1, help="Replies that each injection is tried on.")] = 4,
-    out: options.Out = None,
-    chosen: Chosen = NONE,
-    dry_run: options.DryRun = False,
-    full: options.Full = False,
-    json: options.Json = False,
-) -> None:
-    """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
-    from mindgauge.commands.judges.stress import stress as function
-    from mindgauge.runs.forecast import DryRun
-
-    with render.progress() as progress:
-        result = function(
-            judge, benchmark=benchmark, rubric=rubric, replies=replies, columns=options.mapping(map_),
-            probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
-            command=render.command(), **chosen,
-        )  # fmt: skip
-    if json:
-        render.as_json(result)
-    elif isinstance(result, DryRun):
-        _foreseen(result)
-    else:
-        with terminal.short([result.judge]):
-            _stress_show(result, full=full)
+def show_judges_compare(comparison: JudgeComparison, call: CommandCall, *, full: bool = False) -> None:
+    """Print who agrees most with people, and which differences between judges are real."""
+    with terminal.short([*(entry.judge for entry in comparison.agreements), *map(str, call.arguments["judge"])]):
+        _first(comparison)
+        if full:
+            _in_full(comparison)
+            scores.entry_tests(comparison.qualifications)
+        else:
+            _at_a_glance(comparison)
+    answer.then("report", comparison.run)
 
 
-def _foreseen(result: "DryRun") -> None:
-    rows = [[s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens)] for s in result.steps]
-    render.table(f"{result.benchmark}  ({result.run})", ["for", "calls", "tokens read", "tokens written"], rows)
-    cost = "unknown cost" if result.cost is None else dollars(result.cost)
-    print(
-        f"{result.calls} calls ({result.done} done before), about {result.prompt_tokens} + {result.completion_tokens} tokens, {cost}"
+def _first(comparison: JudgeComparison) -> None:
+    """Print who agrees most with people, and how many differences between judges are real."""
+    from mindgauge.analysis.judge_comparison.result import MAIN
+
+    agreements = [
+        (estimate.value, entry, name, estimate)
+        for entry in comparison.agreements
+        if (name := next((name for name in MAIN if name in entry.estimates), ""))
+        and (estimate := entry.estimates[name]).value is not None
+    ]
+    against = comparison.reference or "the other judges"
+    if not agreements:
+        answer.first("No reply has a value of both, so nothing is estimated.")
+        return
+    _, best, name, estimate = max(agreements, key=lambda agreement: agreement[0] or 0.0)
+    answer.first(
+        f"{best.judge} agrees most with {against}, on {words(best.criterion)}: {with_level(name) or name.replace('_', ' ')}: {bound(estimate)}, n {best.n:,}, {best.missing:,} missing.",
+        _differing(comparison),
     )
-    render.forecast(result.forecast)
 
 
-def _stress_show(result: "Stress", *, full: bool) -> None:
+def _differing(comparison: JudgeComparison) -> str:
+    if not comparison.differences:
+        return ""
+    real = sum(difference.real is True for difference in comparison.differences)
+    unknown = sum(difference.real is None for difference in comparison.differences)
+    return f"{real} of {plural(len(comparison.differences), 'difference')} are real; {unknown} cannot be tested."
+
+
+def _at_a_glance(comparison: JudgeComparison) -> None:
+    from mindgauge.reports.judge_tables import sheets
+    from mindgauge.reports.table_renderings import narrowed
+
+    tables = sheets(comparison)
+    if tables:
+        answer.sheet(narrowed(tables[0], _BRIEF), sum(len(table.rows) for table in tables))
+    render.notes(comparison.notes, full=False)
+
+
+def _in_full(comparison: JudgeComparison) -> None:
+    from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
+
+    for table in sheets(comparison):
+        render.sheet(table)
+    systems = has_systems(comparison)
+    if comparison.agreements and not systems:
+        notes = {a.estimates[n].note for a in comparison.agreements for n in OF_SYSTEMS if n in a.estimates}
+        print(f"Correlations of systems' means: {'; '.join(sorted(notes)) or 'no criterion has an order'}")
+    for line in missing(
+        (f"{agreement.criterion}, {agreement.judge}", name, agreement.estimates[name])
+        for agreement in comparison.agreements
+        for name in (*SINGLE, *(OF_SYSTEMS if systems else ()))
+        if name in agreement.estimates
+    ):
+        print(f"Note: {line}")
+    unrated = [f"{a.criterion}, {a.judge}" for a in comparison.agreements if not a.estimates]
+    if unrated:
+        print(f"Note: no reply has a value of both, so nothing is estimated: {'; '.join(unrated)}")
+    render.notes(comparison.notes, full=True)
+
+
+# Estimates with their intervals, and why an estimate is not there.
+
+
+_NAMED = 3
+_BRIEF = (
+    "criterion",
+    "judge",
+    "against",
+    "n",
+    "missing",
+    with_level("kappa_quadratic"),
+    with_level("kappa"),
+    "accuracy",
+)
+
+
+def bound(estimate: Bound | None, *, share: bool = False) -> str:
+    """Write an estimate as `0.50 [0.40, 0.60]`: a dash where it is not defined, nothing where it is not asked."""
+    if estimate is None:
+        return ""
+    return bounded(estimate.value, estimate.low, estimate.high, "share" if share else "level")
+
+
+def missing(estimates: Iterable[tuple[str, str, Bound]]) -> list[str]:
+    """Say why estimates or their intervals are not there, each reason once.
+
+    Args:
+        estimates: of whom, the measure, and what was found.
+    """
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for owner, measure, estimate in estimates:
+        if estimate.note and (estimate.value is None or estimate.low is None):
+            reasons.setdefault(estimate.note, {}).setdefault(owner, []).append(measure)
+    return [f"{reason}: {_listed(by_owner)}" for reason, by_owner in reasons.items()]
+
+
+def _listed(by_owner: dict[str, list[str]]) -> str:
+    parts = [f"{owner} ({', '.join(measures)})" for owner, measures in list(by_owner.items())[:_NAMED]]
+    return "; ".join(parts) + (f"; and {len(by_owner) - _NAMED} more" if len(by_owner) > _NAMED else "")
+
+
+# How a judge stands stress.
+
+
+def show_judges_stress(result: Stress, *, full: bool = False) -> None:
+    """Print what moves a judge."""
+    with terminal.short([result.judge]):
+        _stress_show(result, full=full)
+
+
+def _stress_show(result: Stress, *, full: bool) -> None:
     """Print what moves the judge, and of how many verdicts that is said; then the effects, those that move it first."""
     from mindgauge.reports.stress import PAGE, line, readings, sheets
     from mindgauge.reports.table_renderings import narrowed
@@ -112,39 +174,11 @@ def _stress_show(result: "Stress", *, full: bool) -> None:
     print(f"Read on: {Path(result.run) / PAGE}")
 
 
-# `mindgauge judges panel`.
+# Judges as a jury.
 
 
-def panel(
-    ratings: Annotated[
-        list[Path], typer.Argument(help="Run directories, or ratings files, as `reliability` reads them.")
-    ],
-    how: Annotated[
-        str, typer.Option("--panel", help="Juries: mean, median, majority, minimum, weighted; several with commas.")
-    ] = "mean,median,majority,minimum,weighted",
-    judge: Annotated[list[str], typer.Option(help="A member; all models if none is named. May be repeated.")] = [],  # noqa: B006 - typer copies it
-    quorum: Annotated[int | None, typer.Option(min=1, help="Members that need a verdict; all if not given.")] = None,
-    reference: Annotated[list[str], typer.Option(help="Whom to compare with, if not people. May be repeated.")] = [],  # noqa: B006
-    criterion: Annotated[list[str], typer.Option(help="Only this criterion. May be repeated.")] = [],  # noqa: B006
-    scale: Annotated[list[str], typer.Option(help="1:5, or worst,…,best; or CRITERION=1:5. May be repeated.")] = [],  # noqa: B006
-    columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap and the folds.")] = 0,
-    full: options.Full = False,
-    json: options.Json = False,
-) -> None:
-    """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
-    from mindgauge.commands.judges.panel import panel as function
-
-    with render.working("Putting judges together"):
-        result = function(
-            list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
-            criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
-            seed=seed,
-        )  # fmt: skip
-    if json:
-        render.as_json(result)
-        return
+def show_judges_panel(result: Panels, *, full: bool = False) -> None:
+    """Print what judges are together."""
     with terminal.short(member for jury in result.panels for member in jury.members):
         _panel_first(result)
         if full:
@@ -153,7 +187,7 @@ def panel(
         render.notes(result.notes, full=full)
 
 
-def _panel_first(result: "Panels") -> None:
+def _panel_first(result: Panels) -> None:
     """Print what the judges are together, and whether their jury is nearer to people than one of them; then who agrees how far."""
     from mindgauge.reports import juries
     from mindgauge.reports.table_renderings import narrowed
@@ -168,7 +202,7 @@ def _panel_first(result: "Panels") -> None:
         answer.sheet(short, sum(len(table.rows) for table in tables))
 
 
-def _panel_in_full(panel: "JuryCard") -> None:
+def _panel_in_full(panel: JuryCard) -> None:
     from mindgauge.reports import juries
 
     print(f"{panel.criterion}: {', '.join(panel.members)}")
@@ -185,11 +219,43 @@ def _panel_in_full(panel: "JuryCard") -> None:
     print()
 
 
-# `mindgauge judges`: how far a judge can be trusted, and which one.
+# In whose order people read.
 
 
-app = options.group("How far judges can be trusted, and which one: methods, stress, panels, escalation.", "judges")
-app.command(cls=options.Command)(judges_compare.compare)
-app.command(cls=options.Command)(stress)
-app.command(cls=options.Command)(panel)
-app.command(cls=options.Command)(judges_escalation.escalation)
+def show_judges_escalation(result: Escalation, call: CommandCall, *, full: bool = False) -> None:
+    """Print how much people must read."""
+    with terminal.short([*result.models, *(order.name for order in result.orders)]):
+        _escalation_show(result, full=full)
+    answer.then("export", call.arguments["run"], "--to", "review", "--unsafe", call.arguments["unsafe"])
+
+
+def _escalation_show(result: Escalation, *, full: bool) -> None:
+    """Print how much people must read in the order to be used, and what that guarantees; then the orders, the shortest first."""
+    from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
+    from mindgauge.reports.reading_order import of_orders
+    from mindgauge.reports.table_renderings import narrowed
+
+    default = next(order for order in result.orders if order.name == result.default)
+    reads = default.reads
+    bounds = f" ({interval(reads.low, reads.high, 'share')})" if reads.low is not None else ""
+    answer.first(
+        f"{result.n:,} replies in {result.clusters:,} conversations, {result.n_unsafe:,} unsafe ({result.unsafe}, by {named(result.people)}): to find "
+        f"{percent(result.target)} of them, {result.needed:,}, people must read {precise(reads.value)} of the replies{bounds} in the order of "
+        f"{default.name}, and {precise(result.ideal)} in an order without error.",
+        ended(said_of_guarantee(result, default)),
+    )
+    tables = of_orders(result)
+    if not full:
+        places = {order.name: order.reads.value for order in result.orders if order.reads.value is not None}
+        best = sorted(tables[0].rows, key=lambda row: places.get(str(row[0]), 2.0))
+        answer.sheet(narrowed(msgspec.structs.replace(tables[0], rows=best)), sum(len(table.rows) for table in tables))
+        render.notes(result.notes, full=False)
+        return
+    print("Replies of one risk are read in any order, and figures are means over these orders.")
+    for order in (order for order in result.orders if order.kind == "jury" or order.name == result.default):
+        if order.name in {"jury/mean", result.default}:
+            print(said_of_guarantee(result, order))
+            print(said_of_passing(result, order))
+    for table in tables:
+        render.sheet(table)
+    render.notes(result.notes, full=True)

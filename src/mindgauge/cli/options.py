@@ -1,200 +1,25 @@
-"""Options that several commands share."""
+"""Options and arguments of a command, from the parameters of its function: what each type is called, and how it is read."""
 
 from __future__ import annotations
 
 import inspect
-import re
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 
-import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+import click
 
+from mindgauge.commands.command import CommandOption, Parameter, kinds
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from typer._click.core import Context
-    from typer._click.formatting import HelpFormatter
+    from mindgauge.records.request import Price
 
-    from mindgauge.records.ratings import RatingLayout
-
-Names = Annotated[
-    list[str] | None, typer.Argument(help="Benchmarks, or families of them; none with --rubric.", show_default=False)
-]
-Name = Annotated[str, typer.Argument(help="A benchmark.")]
-NameIfAny = Annotated[
-    str | None, typer.Argument(help="A benchmark; leave it out with --rubric, or with a run that has but one.")
-]
-Rubric = Annotated[
-    Path | None,
-    typer.Option(
-        help="A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's by name: psycrisis/likert."
-    ),
-]
-Instrument = Annotated[
-    Path | None,
-    typer.Option(
-        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
-    ),
-]
-Judges = Annotated[
-    list[str],
-    typer.Option(
-        "--judge",
-        help="Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be repeated.",
-    ),
-]
-AsPublished = Annotated[
-    bool,
-    typer.Option(
-        "--as-published",
-        help="Set everything of the paper's protocol that is no wording, and say what is still to be brought.",
-    ),
-]
-Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        help="A copy of the authors' released files, whole or in part, or, for run, texts of your own: a table with a column user or messages (or --map), or a folder of them."
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="At most this many, each with its variants, spread evenly over the classes; of dialogues each with another person.",
-    ),
-]
-Where = Annotated[
-    list[str],
-    typer.Option(
-        help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
-    ),
-]
-NoText = Annotated[
-    bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
-ShowRequests = Annotated[
-    int, typer.Option(min=0, help="With --dry-run: print this many requests to each model as they would be sent.")
-]
-Map = Annotated[
-    list[str],
-    typer.Option(
-        "--map",
-        help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
-    ),
-]
-TABLE = "CSV, Excel, JSON, JSONL, Parquet"
-"""What a table of the user's may be, in words; `docs/files.md` has it in full."""
-Full = Annotated[bool, typer.Option("--full", help="Everything: every table, every row, every note.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-
-
-def under(heading: str) -> Callable[..., Any]:
-    """Return what makes options that help shows under a heading."""
-    return partial(typer.Option, rich_help_panel=heading)
-
-
-KINDS = {
-    "str": "TEXT", "list[str]": "TEXT", "path": "PATH", "list[Path]": "PATH", "int": "N", "int range": "N", "float": "NUMBER",
-    "float range": "NUMBER",
-}  # fmt: skip
-"""What Typer calls the kind of a value → what help calls it."""
-_KIND = re.compile(r"<([a-z]+(?:\[[A-Za-z]+\]| range)?)>")
-
-
-class Command(TyperCommand):
-    """A command whose help shows options under headings: those of a `rich_help_panel` after all others.
-
-    Typer shows such panels through Rich alone, whose help takes longer to load than a small run takes to score.
-    """
-
-    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Write arguments, then options heading by heading."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is None:
-                continue
-            record = (_KIND.sub(lambda kind: KINDS.get(kind[1], kind[0]), record[0]), record[1])
-            own = "Options" if param.param_type_name == "option" else "Arguments"
-            heading = (param.rich_help_panel if isinstance(param, TyperOption) else None) or own
-            sections.setdefault(heading, []).append(record)
-        for heading, records in sections.items():
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
-class CommandGroup(TyperGroup):
-    """A group of commands whose help says in full what each is for."""
-
-    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Write the commands, each with the first paragraph of its help."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, (command.help or "").partition("\n\n")[0]) for name, command in commands if command is not None]
-            )
-
-
-def group(about: str, name: str | None = None, cls: type[TyperGroup] = CommandGroup) -> typer.Typer:
-    """Return an application for commands that belong together."""
-    return typer.Typer(
-        cls=cls, name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
-    )
-
-
-def several(items: list[str]) -> list[str]:
-    """Read an option that takes several values, repeated or separated by commas."""
-    return [part.strip() for text in items for part in text.split(",") if part.strip()]
-
-
-def mapping(items: list[str]) -> dict[str, str]:
-    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.records.files.mapping`."""
-    from mindgauge.records.files.mapping import parse
-
-    return parse(items)
-
-
-def spread(
-    command: Callable[..., object],
-    name: str,
-    built: Sequence[inspect.Parameter],
-    read: Callable[[dict[str, Any]], object],
-) -> Callable[..., object]:
-    """Give a command several options in the place of one parameter.
-
-    Args:
-        command: the command's function.
-        name: of the parameter that stands for them.
-        built: the options.
-        read: from what the user typed, by option, to the parameter's value.
-    """
-    names = {parameter.name for parameter in built}
-
-    def called(**values: Any) -> object:
-        own = {option: value for option, value in values.items() if option not in names}
-        return command(**own, **{name: read({option: values[option] for option in names})})
-
-    signature = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-        parameters += built if parameter.name == name else plain
-    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # where inspect looks for it
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
-    return called
-
-
-Shape: TypeAlias = dict[str, Any]
-"""How ratings stand in tables, as the user types it: a field of `RatingLayout` → text."""
-_SHAPE = {
+MAP = "NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml."
+"""What is said of every mapping of columns; it is spelled `--map` everywhere."""
+SHAPE = {
     "subject": "Columns that together say what a row rates: A,B; or row.",
     "rater": "The column with who rated; file (or sheet: each is one); columns (each is one).",
     "criteria": "Columns with values, or criteria: a,b.",
@@ -202,33 +27,207 @@ _SHAPE = {
     "not_applicable": 'Answers that say that a criterion does not apply: "Not Relevant",N/A.',
     "drop": "Columns, criteria, raters, files to leave out: a,b.",
 }
+"""How ratings stand in tables: a field of `RatingLayout` → what is said of its option."""
+_OF_SHAPE = "How ratings stand in the files (else seen from them)"
+_COLUMNS = "columns_of_layout"
 
 
-def takes_shape(command: Callable[..., object]) -> Callable[..., object]:
-    """Give a command the options that say how ratings stand in tables: its parameter `shape` stands for all of them."""
-    built = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default="",
-            annotation=Annotated[
-                str, typer.Option(help=sentence, rich_help_panel="How ratings stand in the files (else seen from them)")
-            ],
+class Built(NamedTuple):
+    """An option or argument: how the terminal reads it, what help says of it, and what its text is turned into."""
+
+    name: str
+    """The parameter of the function, or of its layout."""
+    key: str
+    """The parameter of the command, of which several functions may have one."""
+    param: click.Parameter
+    heading: str
+    help: str
+    required: bool
+    read: Callable[[Any], Any]
+
+
+def built(parameters: Sequence[Parameter]) -> list[Built]:
+    """Return the options and arguments of a function."""
+    mapped = any(_is_map(parameter) for parameter in parameters)
+    entries: list[Built] = []
+    for parameter in parameters:
+        if [getattr(kind, "__name__", "") for kind in kinds(parameter.hint)] == ["RatingLayout"]:
+            said = inspect.Parameter.empty, CommandOption(heading=_OF_SHAPE), None, False
+            entries += [_one(Parameter(name, str, "", text, *said[1:])) for name, text in SHAPE.items()]
+            if not mapped:
+                entries.append(
+                    _one(
+                        Parameter(
+                            _COLUMNS,
+                            Mapping[str, str],
+                            None,
+                            MAP,
+                            CommandOption(heading=_OF_SHAPE),
+                            None,
+                            positional=False,
+                        )
+                    )
+                )
+        else:
+            entries.append(_one(parameter))
+    return entries
+
+
+def values(typed: Mapping[str, Any], parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """Return keyword arguments of a function: fields of its layout and of its settings are put together.
+
+    Args:
+        typed: what the user typed, read, by parameter.
+        parameters: the function's.
+    """
+    kept = [*parameters]
+    names = {parameter.name for parameter in kept}
+    settings = {parameter.name for parameter in kept if parameter.setting}
+    arguments = {name: value for name, value in typed.items() if name in names - settings}
+    chosen = {name: value for name, value in typed.items() if name in settings}
+    if chosen:
+        from mindgauge.models.settings import Settings
+
+        arguments["settings"] = Settings.of_file(chosen)
+    if "layout" in names:
+        from mindgauge.records.ratings import RatingLayout
+
+        shape = {name: value for name, value in typed.items() if name in SHAPE and name not in names}
+        if shape.get("rater") == "sheet":
+            shape["rater"] = "file"
+        arguments["layout"] = RatingLayout(**shape, columns=typed.get(_COLUMNS, {}))
+    return arguments
+
+
+def _is_map(parameter: Parameter) -> bool:
+    alternatives = kinds(parameter.hint)
+    return str not in alternatives and any(_mapping(kind) is str for kind in alternatives)
+
+
+def _mapping(kind: Any) -> Any:
+    """Return what the values of a mapping are, None where it is no mapping."""
+    return get_args(kind)[1] if get_origin(kind) in {Mapping, dict} else None
+
+
+def _one(parameter: Parameter) -> Built:
+    """Return the option or argument of one parameter."""
+    alternatives = kinds(parameter.hint)
+    flag = parameter.option.flag or f"--{parameter.name.replace('_', '-')}"
+    read: Callable[[Any], Any] = _as_it_is
+    kind: Any = str
+    several = False
+    mapped = next((value for value in map(_mapping, alternatives) if value is not None), None)
+    listed = next((get_args(part)[0] for part in alternatives if get_origin(part) in {Sequence, tuple, list}), None)
+    if bool in alternatives:
+        return _switch(parameter, flag, both=type(None) in alternatives)
+    if mapped is not None:
+        several = True
+        read = _scales if str in alternatives else _numbers if mapped is float else _columns if mapped is str else where
+        if read is _columns:
+            flag = "--map"
+    elif listed is int:
+        read = seeds
+    elif listed is not None:
+        several = True
+        kind = _kind([*kinds(listed), *(part for part in alternatives if part is Path)], parameter)
+        read = _parts if parameter.option.commas else list
+    else:
+        kind = _kind(alternatives, parameter)
+        read = price if any(getattr(part, "__name__", "") == "Price" for part in alternatives) else read
+    known = None if isinstance(kind, click.Choice) else _METAVARS.get(getattr(kind, "name", ""), "TEXT")
+    param: click.Parameter
+    if parameter.positional:
+        param = click.Argument(
+            [parameter.name],
+            nargs=-1 if several else 1,
+            type=kind,
+            required=False,
+            metavar=_argument(parameter, several=several),
         )
-        for name, sentence in _SHAPE.items()
-    ]
-    return spread(command, "shape", built, lambda typed: typed)
+    else:
+        param = click.Option(
+            [flag, _key(flag)],
+            type=kind,
+            multiple=several,
+            metavar=parameter.option.metavar or known,
+            help=_said(parameter),
+        )
+    key = parameter.name if parameter.positional else _key(flag)
+    return Built(parameter.name, key, param, parameter.option.heading, _said(parameter), parameter.required, read)
 
 
-def layout(shape: Shape, columns: Sequence[str] = ()) -> RatingLayout:
-    """Put together what is said of the shape of tables of ratings, and of their columns."""
-    from mindgauge.records.ratings import RatingLayout
-
-    said = shape | {"rater": "file"} if shape["rater"] == "sheet" else shape
-    return RatingLayout(**said, columns=mapping([*columns]))
+def _key(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
 
 
-def scales(items: list[str]) -> dict[str, str]:
+def _argument(parameter: Parameter, *, several: bool) -> str:
+    name = parameter.option.metavar or parameter.name.upper()
+    name = f"{name}..." if several else name
+    return name if parameter.required else f"[{name}]"
+
+
+def _switch(parameter: Parameter, flag: str, *, both: bool) -> Built:
+    """Return a flag; where it is on by itself, the one that turns it off."""
+    off = parameter.default is True
+    if off and not parameter.option.flag:
+        flag = f"--no-{parameter.name.replace('_', '-')}"
+    spelled = f"{flag}/--no-{parameter.name.replace('_', '-')}" if both else flag
+    param = click.Option([spelled, _key(flag)], is_flag=True, default=None, help=parameter.help)
+    read = (lambda _: False) if off else _as_it_is
+    return Built(parameter.name, _key(flag), param, parameter.option.heading, parameter.help, required=False, read=read)
+
+
+_METAVARS = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER", "path": "PATH"}
+
+
+def _kind(alternatives: Sequence[Any], parameter: Parameter) -> Any:
+    """Return how the terminal reads one value."""
+    low, high = (parameter.meta.ge, parameter.meta.le) if parameter.meta else (None, None)
+    literal = next((part for part in alternatives if get_origin(part) is Literal), None)
+    if literal is not None:
+        return click.Choice([choice for choice in get_args(literal) if choice])
+    if Path in alternatives and not parameter.option.text:
+        return click.Path(path_type=Path)
+    if str in alternatives or not {int, float} & {*alternatives}:
+        return click.STRING
+    if int in alternatives:
+        return click.INT if low is None else click.IntRange(int(low), None if high is None else int(high))
+    return click.FLOAT if low is None else click.FloatRange(low, high)
+
+
+def _said(parameter: Parameter) -> str:
+    """Return what help says: what it is, and what holds where nothing is typed."""
+    sentence = MAP if _is_map(parameter) else parameter.help
+    default = parameter.default
+    if parameter.required:
+        return sentence if parameter.positional else f"{sentence}  [required]"
+    if isinstance(default, Sequence) and not isinstance(default, str):
+        default = ",".join(map(str, default))
+    if isinstance(default, bool) or not isinstance(default, str | int | float | Path) or default in {"", 0}:
+        return sentence
+    return f"{sentence}  [default: {default:g}]" if isinstance(default, float) else f"{sentence}  [default: {default}]"
+
+
+# How values are read.
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _parts(items: Sequence[str]) -> list[str]:
+    """Read an option that takes several values, repeated or separated by commas."""
+    return [part.strip() for text in items for part in text.split(",") if part.strip()]
+
+
+def _columns(items: Sequence[str]) -> dict[str, str]:
+    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.records.files.mapping`."""
+    from mindgauge.records.files.mapping import parse
+
+    return parse([*items])
+
+
+def _scales(items: Sequence[str]) -> dict[str, str]:
     """Read scales, `1:5` for all criteria (kept under `*`) or CRITERION=1:5."""
     result = {}
     for item in items:
@@ -237,23 +236,36 @@ def scales(items: list[str]) -> dict[str, str]:
     return result
 
 
-def numbers(items: list[str], option: str) -> dict[str, float]:
+def _numbers(items: Sequence[str]) -> dict[str, float]:
     """Read NAME=NUMBER options, several in one with commas.
 
     Raises:
         UsageError: one has no name or no number.
     """
     result = {}
-    for part in (part for item in items for part in item.split(",") if part.strip()):
+    for part in _parts(items):
         name, _, value = part.partition("=")
         try:
             result[name.strip()] = float(value)
         except ValueError as error:
-            raise UsageError(f"{option} {part.strip()!r}: write NAME=NUMBER, or several with commas") from error
+            raise UsageError(f"--assume {part!r}: write NAME=NUMBER, or several with commas") from error
     return result
 
 
-def where(items: list[str]) -> dict[str, tuple[str, ...]]:
+def seeds(text: str) -> list[int]:
+    """Read whole numbers: `1..5`, or `1,2,3`.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    first, dots, last = text.partition("..")
+    try:
+        return list(range(int(first), int(last) + 1)) if dots else [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error
+
+
+def where(items: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Read TAG=VALUE options; a tag with several values, `made=released,ours`, or given twice allows each of them.
 
     Raises:
@@ -269,3 +281,17 @@ def where(items: list[str]) -> dict[str, tuple[str, ...]]:
                 raise UsageError(f"--where {item!r}: write TAG=VALUE, or TAG=VALUE,VALUE")
             result[tag] = tuple(dict.fromkeys((*result.get(tag, ()), value)))
     return result
+
+
+def price(text: str) -> Price:
+    """Read a price.
+
+    Raises:
+        UsageError: it is not IN:OUT or IN:OUT:CACHED.
+    """
+    from mindgauge.records.request import Price
+
+    try:
+        return Price.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error

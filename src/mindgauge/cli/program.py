@@ -7,85 +7,37 @@ import os
 import re
 import sys
 import warnings
-from collections import UserDict
-from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from mindgauge.cli import deferred, terminal
+from mindgauge.commands import registry
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import FaultsError, HiddenContentWarning, MindgaugeError, UsageError
 from mindgauge.records.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-class CommandEntry(NamedTuple):
-    """A command: the module here that holds a function of the module's name, or an `app` of several commands; what it is for."""
-
-    module: str
-    purpose: str
+    from mindgauge.cli.command import Command
 
 
-COMMANDS = {
-    "To begin": {
-        "demo": CommandEntry("demo", "A small model, a judge and a report, here and now; no key."),
-        "list": CommandEntry("list_", "The benchmarks, a line each; with a name, its card."),
-    },
-    "Measure": {
-        "run": CommandEntry("run", "Run benchmarks on models; run it again to go on."),
-        "rate": CommandEntry("rate", "Rate replies or conversations that exist already."),
-        "load": CommandEntry("load", "Make a run of what a paper's authors released."),
-        "new": CommandEntry("new", "Write a benchmark of your own, ready to run."),
-        "train": CommandEntry("train", "Train a classifier on labelled dialogues."),
-        "clients": CommandEntry("clients", "The models that play persons: is one fit for it?"),
-    },
-    "Read": {
-        "status": CommandEntry("status", "How far runs have come, also while they are written."),
-        "score": CommandEntry("score", "What runs say, in numbers."),
-        "report": CommandEntry("report", "Runs as a page that needs no network."),
-        "view": CommandEntry("view", "Read every reply on this machine, and answer."),
-        "compare": CommandEntry("compare", "Which system is better, by how much, on what."),
-        "profile": CommandEntry("profile", "Models over the dimensions of a suite."),
-    },
-    "Trust": {
-        "reliability": CommandEntry("reliability", "When a judge can be trusted; how far people agree."),
-        "judges": CommandEntry("judges", "Judges side by side, under stress, as a panel."),
-        "annotate": CommandEntry("annotate", "People rate, too: blind rounds in the browser."),
-        "ratings": CommandEntry("ratings", "How ratings of any shape are read."),
-        "audit": CommandEntry("audit", "What is wrong with data, and what it does to results."),
-        "reproduce": CommandEntry("reproduce", "A paper's tables, recomputed from its files."),
-    },
-    "Release": {
-        "gate": CommandEntry("gate", "Whether a build may be released, by your rules."),
-        "watch": CommandEntry("watch", "Look at what is new in logs; raise an alarm."),
-        "logs": CommandEntry("logs", "What is in logs, and a sample without personal data."),
-        "export": CommandEntry("export", "A run in another tool's format."),
-        "dataset": CommandEntry("dataset", "A data set of your own: build it, label it, release it."),
-        "data": CommandEntry("data", "The authors' files: which there are, how to get them."),
-        "salvage": CommandEntry("salvage", "What can be read of a damaged run."),
-    },
+EXTRAS = {
+    "classifier": ("huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
+    "cloud": ("aiobotocore", "fsspec", "s3fs"),
+    "inspect": ("inspect_ai",),
+    "local": ("xllamacpp",),
+    "ray": ("grpc", "ray"),
+    "web": ("fastapi", "multipart", "pg8000", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
 }
-"""Heading → the commands below it."""
-FIRST = {
-    "mindgauge demo": "a report at once, without a key",
-    "mindgauge list": "the benchmarks, a line each",
-    "mindgauge run NAME --model MODEL --dry-run": "its calls and cost; then run it",
-    "mindgauge report RUN": "the run as a page",
-    "mindgauge reliability RATINGS": "how far a judge can be trusted",
-}
-"""Five commands to begin with."""
-
-
+"""Extra → what is imported of it."""
 _NEW_OBJECTS = 250_000
 """How many new objects there are before the garbage collector looks; with its default, a tenth of a short command is its time."""
 _HELP = "NoArgsIsHelpError"
 """What a group of commands raises where none of them is named: its message is its help."""
 _INTERRUPTED = 130
-"""What Typer makes of an interrupt, without a word."""
+"""What click makes of an interrupt, without a word."""
 _SHOW_WARNING = warnings.showwarning
 _SCARCE = re.compile(
     r"can't start new thread|failed to map segment|Cannot allocate memory|previously been poisoned"
@@ -99,73 +51,125 @@ _AROUND = 40
 """Characters before and after it that are repeated."""
 
 
-class _Commands(UserDict[str, Any]):
-    """Commands by name, each imported when it is asked for."""
+class _Group(click.Group):
+    """Commands that belong together, each built when it is asked for; where none is named, one may be meant."""
 
-    def __getitem__(self, name: str) -> Any:
-        command = super().__getitem__(name)
-        if isinstance(command, CommandEntry):
-            module = import_module(f"mindgauge.cli.{command.module}")
-            group = getattr(module, "app", None)
-            if group is None:
-                from mindgauge.cli.options import Command
+    def __init__(self, word: str) -> None:
+        about = registry.GROUPS.get(word, ABOUT)
+        super().__init__(name=word or "mindgauge", help=about, no_args_is_help=bool(word))
+        self.usual = registry.DEFAULTS.get(word, "")
+        self._words = f"{word} " if word else ""
 
-                group = typer.Typer(add_completion=False, rich_markup_mode=None)
-                group.command(name, cls=Command)(getattr(module, command.module))
-            self.data[name] = command = typer.main.get_command(group)
-        return command
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the registry."""
+        del ctx
+        return list(
+            dict.fromkeys(
+                words.removeprefix(self._words).partition(" ")[0]
+                for words in registry.COMMANDS
+                if words.startswith(self._words)
+            )
+        )
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        """Build a command, with what its function says of it."""
+        del ctx
+        if cmd_name not in self.commands:
+            words = f"{self._words}{cmd_name}"
+            if words in registry.COMMANDS:
+                from mindgauge.cli.command import Command
+
+                self.commands[cmd_name] = Command(words)
+            elif not self._words and words in registry.GROUPS:
+                self.commands[cmd_name] = _Group(words)
+        return self.commands.get(cmd_name)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let the name of the usual command be left out, and options stand first."""
+        if self.usual and args and args[0] != "--help" and args[0] not in self.list_commands(ctx):
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command, or name the one that is nearest to what was typed.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            raise UsageError(
+                f"there is no command {self._words}{args[0]}: {nearest(args[0], known, 'mindgauge --help lists them')}"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command, at the top below its heading; nothing is loaded for these."""
+        if not self._words:
+            purposes = registry.GROUPS | {words: entry.purpose for words, entry in registry.COMMANDS.items()}
+            for heading, names in registry.HEADINGS.items():
+                with formatter.section(heading):
+                    formatter.write_dl([(name, purposes[name]) for name in names])
+            return
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help or "") for name, command in commands if command is not None])
 
 
-class _Mindgauge(TyperGroup):
+ABOUT = "Measures how safely and how well language models talk with people in distress,\nand how far each number can be trusted."
+
+
+class _Mindgauge(_Group):
     """The command `mindgauge`."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = _Commands({name: entry for part in COMMANDS.values() for name, entry in part.items()})
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a line for each command below its heading, without importing any."""
-        del ctx
-        for heading, part in COMMANDS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, entry.purpose) for name, entry in part.items()])
-
-
-app = typer.Typer(
-    name="mindgauge",
-    cls=_Mindgauge,
-    help=(
-        "Measures how safely and how well language models talk with people in distress,\nand how far each number can be trusted."
-    ),
-    invoke_without_command=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+    def __init__(self) -> None:
+        super().__init__("")
+        self.invoke_without_command, self.callback = True, _begin
+        self.params = [
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_show_version,
+                help="Show the version.",
+            )
+        ]
 
 
-def _show_version(wanted: bool) -> None:
+def _begin() -> None:
+    """Say what to begin with, where no command is named."""
+    if click.get_current_context().invoked_subcommand is None:
+        print(f"{ABOUT}\n\nTo begin with:")
+        wide = max(map(len, registry.FIRST))
+        for command, purpose in registry.FIRST.items():
+            print(f"  {command:<{wide}}  {purpose}")
+        print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    del param
     if wanted:
         from mindgauge.store.manifest import software
 
         print(software())
-        raise typer.Exit
+        ctx.exit()
 
 
-@app.callback()
-def _options(
-    ctx: typer.Context,
-    *,
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
-) -> None:
-    """Say what to begin with, where no command is named; `--version` has been done."""
-    del version
-    if ctx.invoked_subcommand is None:
-        print(f"{app.info.help}\n\nTo begin with:")
-        wide = max(map(len, FIRST))
-        for command, purpose in FIRST.items():
-            print(f"  {command:<{wide}}  {purpose}")
-        print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
+app = _Mindgauge()
+
+
+def leaves() -> dict[str, Command]:
+    """Return every command that does something, by its words: what is counted, tested and documented."""
+    from mindgauge.cli.command import Command
+
+    return {words: Command(words) for words in registry.COMMANDS}
+
+
+def counted() -> tuple[int, int, int]:
+    """Return how many commands there are, how many options they have, and how many options `run --help` shows."""
+    commands = leaves()
+    return len(commands), sum(len(command.options()) for command in commands.values()), len(commands["run"].shown())
 
 
 def execute() -> int:
@@ -176,8 +180,6 @@ def execute() -> int:
     """
     gc.set_threshold(_NEW_OBJECTS)
     deferred.defer()
-    with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
-        import_module("mindgauge.cli.values").read_as_typed()
     terminal.guard()
     for argument in sys.argv:
         if _ESCAPED_BYTE.search(os.fsencode(argument).decode(errors="surrogateescape")):
@@ -195,18 +197,16 @@ def _code() -> int:
         code = app(standalone_mode=False)
     except MindgaugeError as error:
         return _say_all(error) if isinstance(error, FaultsError) else _say(str(error), error.exit_code)
-    except typer.TyperException as error:
+    except click.ClickException as error:
         message = error.format_message()
         if type(error).__name__ != _HELP:
             return _say(message, error.exit_code)
         print(message)
         code = error.exit_code
-    except typer.Abort:
+    except click.Abort:
         code = _INTERRUPTED
     except ModuleNotFoundError as error:
-        from mindgauge.cli.extras import advice
-
-        return _say(advice(error), 2)
+        return _say(_advice(error), 2)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # polars' panics are no `Exception`
@@ -217,6 +217,19 @@ def _code() -> int:
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _advice(error: ModuleNotFoundError) -> str:
+    """Say in one line how to get what is missing.
+
+    Raises:
+        ModuleNotFoundError: it is a part of Mindgauge itself.
+    """
+    package = (error.name or "").partition(".")[0]
+    if package in {"", "mindgauge"}:
+        raise error
+    extra = next((f"'mindgauge[{extra}]'" for extra, packages in EXTRAS.items() if package in packages), package)
+    return f"this command needs {package}, which is not installed; pip install {extra}"
 
 
 def _warned(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

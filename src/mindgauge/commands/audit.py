@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import polars as pl
@@ -20,6 +20,7 @@ from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.analysis.audit.reading.hub_tables import read_layout
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import hub_layout, own_folder, self_stated
+from mindgauge.commands.command import NAMED, command
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import folder, mapping
@@ -76,8 +77,12 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
         return pl.DataFrame(rows, columns)
 
 
+@command(
+    first="data scale claims fail_on map levels criteria rater subject drop",
+    doing="Looking",
+)
 def audit(
-    source: str | Path | Frame | Sequence[str | Path],
+    source: Annotated[str | Path | Frame | Sequence[str | Path], NAMED],
     *,
     data: str | Path | None = None,
     scale: str | Mapping[str, str] | None = None,
@@ -85,17 +90,15 @@ def audit(
     layout: RatingLayout = NOTHING_SAID,
     claims: str | Path | None = None,
 ) -> Audit:
-    """Find what is wrong with data before anybody computes on it.
+    """Find what is wrong with data: each finding with its severity, count, places, and what it does to results.
 
     Args:
-        source: the name of a benchmark (with `data`); a run directory; ratings files (with subject, criterion, rater,
-            value) or a table of ratings in memory; or any files and folders of tables and texts, also in zips.
-        data: a copy of the authors' released files, whole or in part.
-        scale: `1:5`, or the options of a closed question (`yes,no`), for all criteria or by criterion, where no rubric
-            says it.
+        source: A benchmark (with --data), a run, ratings files, or any files and folders of tables, also in zips.
+        data: A copy of the authors' released files, whole or in part.
+        scale: 1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated.
         columns: our name → the file's name of a column, see `mapping`.
         layout: how ratings stand in tables, where that is not seen from them.
-        claims: a file of claims (docs/audit.md) to be held against the ratings; these are then a run, or ratings files.
+        claims: Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.
 
     Raises:
         UsageError: the name, the scale or the file of claims is wrong.
@@ -105,7 +108,9 @@ def audit(
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     stated = claim_check.load(claims) if claims is not None else []
     if stated and data is not None:
-        raise UsageError("--claims goes with ratings files or a run; write the released ratings out by `load` first")
+        raise UsageError(
+            "--claims goes with ratings files or a run; write the released ratings out by `papers load` first"
+        )
     findings, texts, ratings = [], 0, 0
     for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES), layout):
         findings += checks.run(material, subject)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.score import Scores
+from mindgauge.commands.command import command
 from mindgauge.commands.report import report
 from mindgauge.commands.run import run
 from mindgauge.records.command_result import LINES, Tabular
@@ -46,6 +47,7 @@ class Demonstration(Tabular, msgspec.Struct, frozen=True):
         return [*lines[: LINES - 2], "Its judge is not to be trusted: .warning says why.", f"The report: {self.report}"]
 
 
+@command(without="limit anchors")
 def demo(
     *,
     out: str | Path = "demo-run",
@@ -54,10 +56,10 @@ def demo(
     progress: Progress | None = None,
     command: str = "",
 ) -> Demonstration:
-    """Run both members of `help_or_harm` on the embedded model and write the report.
+    """Run the embedded model end to end, on samples of our own, and write the report.
 
     Args:
-        out: the run directory.
+        out: The run directory.
         limit: samples per member, spread evenly over the classes.
         anchors: replies of known level on which the judge is tested first.
         progress: called with the stage, and how many of its calls are done, of how many.

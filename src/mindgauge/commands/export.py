@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import msgspec
 
+from mindgauge.commands.command import NAMED, CommandOption, Count, FromZero, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
@@ -33,9 +34,9 @@ _FOLDERS = {"hub", "inspect", "review", "decisions"}
 class ExportOptions(TypedDict, total=False):
     """What one format alone takes; see `export`."""
 
-    draw: int | str | None
-    random: int | None
-    seed: int
+    draw: Annotated[int | str | None, CommandOption(metavar="N")]
+    random: Count | None
+    seed: FromZero
     dataset: str | None
 
 
@@ -61,50 +62,49 @@ class Exported(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
+@command(first="to out unsafe draw licence dataset data limit where", doing="Writing")
 def export(
-    run: str | Path,
+    run: Annotated[str | Path, NAMED],
     *,
     to: str,
-    out: str | Path | None = None,
+    out: Annotated[str | Path | None, NAMED] = None,
     licence: str | None = None,
     unsafe: str | None = None,
-    partition_by: Sequence[str] = (),
-    rows_per_file: int | None = None,
+    partition_by: Annotated[Sequence[str], CommandOption(commas=True, metavar="COLUMN,…")] = (),
+    rows_per_file: Count | None = None,
     show_texts: bool = False,
     data: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
     **of_format: Unpack[ExportOptions],
 ) -> Exported:
-    """Write a run for other tools, or a benchmark's questions for those who answer them elsewhere.
+    """Write a run in another tool's format, or a benchmark's questions for those who answer them elsewhere.
 
     Args:
-        run: a run directory; for `questions`, a benchmark.
-        to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
-            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
-            empty column `reply`, which `rate` reads back when it is filled in.
-        out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
-            `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
-        licence: what you publish under; `hub` needs one.
-        unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
-            the list is then ordered by what is learned from the replies that people rated.
-        partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
-        rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
-        show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
-            reasons about them, which stand there by ids and values otherwise.
-        data: for `questions`, a copy of the authors' released files, or a table of your own; our own samples if not given.
+        run: A run directory; with --to questions, a benchmark.
+        to: csv, parquet, hub (the Hugging Face layout), inspect (logs for Inspect's viewer), review (what people should
+            read first), decisions (what people decided in view), or questions (a benchmark's, to be answered
+            elsewhere).
+        out: The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given. With questions, a
+            file: .csv, .jsonl or .parquet.
+        licence: The licence you publish under; hub needs one.
+        unsafe: With review: safety<=2, to order by what people's ratings teach.
+        partition_by: With parquet: a folder for each value, for example benchmark,rater.
+        rows_per_file: With parquet; 100,000 if not given.
+        show_texts: With hub: also what was said of restricted messages, which quotes them.
+        data: With questions: a copy of the authors' released files, or a table of your own.
         columns: for `questions`, how that table is read, see `run`.
-        limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
-        where: for `questions`, tag → values of the samples to keep.
+        limit: At most this many, each with its variants, spread evenly over the classes; of dialogues each with another
+            person.
+        where: Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated.
         of_format: for `review`, what is listed where not all is; and for `hub`, where:
 
-            draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
-                lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
-                list, `100=60,400=40,rest=50`.
-            random: how many of them are drawn from the rest; 50 if not given.
-            seed: of the lot.
-            dataset: where on the Hub this will stand, OWNER/NAME; files for the pages of the models are written then, too.
+            draw: With review: list N replies, drawn with known probabilities: those that need people most, and --random
+                of the rest. Or blocks of the list: 100=60,400=40,rest=50.
+            random: With --draw: how many come from the rest by lot; 50 if not given.
+            seed: Of --draw.
+            dataset: With hub: where it will stand; files for the models' own pages are written then.
 
     Raises:
         TypeError: there is no such option.

@@ -17,6 +17,7 @@ from mindgauge.analysis.gate import series as nights
 from mindgauge.analysis.gate.gate import Build, hold
 from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
 from mindgauge.benchmarks import passed_tests
+from mindgauge.commands.command import command
 from mindgauge.commands.status import status
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular
@@ -79,6 +80,7 @@ def _wrong_use(option: str = "", result: GateDecision | None = None) -> Iterator
         raise UsageError(f"{option}{error}{f'; {result.headline()}' if result is not None else ''}") from error
 
 
+@command(without="resamples seed", doing="Holding the rules")
 @_wrong_use()
 def gate(
     run: str | Path,
@@ -91,15 +93,16 @@ def gate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
-    """Hold a policy against a run; the result is true where it passes, and says why where not: `assert result, str(result)`.
+    """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell.
 
     Args:
-        run: a run directory, the build's.
-        policy: a file as `gate_init` writes one, or a `GatePolicy`.
-        baseline: a run, or a file of `gate_baseline`; if not given, the one that the policy names.
-        junit: where the rules are written as JUnit test cases, with the replies behind them.
-        markdown: where before and after are written as Markdown.
-        series: a file of nights, one of which this gate is: false alarms are then of all of them together.
+        run: The build's run directory.
+        policy: The rules; `mindgauge gate init RUN` writes a file to begin with. In Python also a `GatePolicy`.
+        baseline: A run, or a file of `gate baseline`; if not given, the policy's.
+        junit: Write each rule as a JUnit test case here.
+        markdown: Write before and after as Markdown here.
+        series: A file of nights, which the gate adds itself to: `false_alarms` is then the chance of all of them
+            together.
         resamples: of conversations.
         seed: of their generator.
 
@@ -132,6 +135,7 @@ def gate(
     return result
 
 
+@command()
 @_wrong_use()
 def gate_init(
     run: str | Path, *, out: str | Path = "gate.toml", baseline: str | Path | GateFile | None = None
@@ -139,9 +143,9 @@ def gate_init(
     """Write a policy to begin with: limits that a run keeps.
 
     Args:
-        run: a run directory.
-        out: the file to write, which must not be there yet.
-        baseline: what the policy compares with, which may be written later; the run itself, if not given.
+        run: A run directory.
+        out: The policy to write.
+        baseline: What it compares with, such as a file of `gate baseline`; the run, if not given.
 
     Raises:
         UsageError: there is no run, the file is there, or of this run no policy can be made.
@@ -168,15 +172,15 @@ def gate_init(
     return GateFile(path, content, str(run), notes)
 
 
+@command()
 @_wrong_use()
 def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None = None) -> GateFile:
-    """Write what later builds are compared with: values, hashes, verdicts by message, no text.
+    """Write what later builds are compared with, as a small file.
 
     Args:
-        run: a run directory.
-        out: the file to write; one that is there is replaced.
-        again: a run of the same build that was made later, whose values the file then has: those of a run that was picked as
-            the best of several are better than the build is.
+        run: A run directory.
+        out: The file to write, for your repository: hashes, values, verdicts, no text.
+        again: A later run of the same build, which the file then holds: RUN may have been picked by luck.
 
     Raises:
         UsageError: there is no run, it holds dialogues of several turns, or `again` is not a later run of the same systems.

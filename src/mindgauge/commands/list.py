@@ -12,6 +12,7 @@ from mindgauge import benchmarks
 from mindgauge.benchmarks import own_folder, public_card, suite, trials
 from mindgauge.benchmarks.persons.dialogues import dialogues
 from mindgauge.benchmarks.trials import RubricTrial
+from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import LANGUAGES, ended, lowered, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
@@ -105,13 +106,14 @@ class Listing(Tabular, msgspec.Struct, frozen=True):
             yield {name: value for name, value in msgspec.structs.asdict(entry).items() if name != "trials"}
 
 
+@command()
 def list(names: str | Sequence[str] = (), *, to: str | None = None, out: str | Path | None = None) -> Listing:  # noqa: A001 - the command's name
-    """Return benchmarks: what each measures, its data's licence, and what is at hand without a download.
+    """List the benchmarks, a line each; with a name, its card: what it measures and does not, data, levels, a sample.
 
     Args:
-        names: of benchmarks, families, or folders of your own; all that are found by name if none is given.
-        to: `benchmarkcard`, to write each one's card of the public schema BenchmarkCards, as JSON and as Markdown.
-        out: the folder for these cards: new, empty, or an earlier one that nobody changed; `benchmarkcards` if not given.
+        names: Benchmarks, families, or folders of your own; all if none is named.
+        to: benchmarkcard: write each benchmark's card in the public schema BenchmarkCards, as JSON and Markdown.
+        out: With --to: the folder to write; default: benchmarkcards.
 
     Raises:
         UsageError: there is none of such a name, it cannot be loaded, the format is unknown, or the folder is in use.

@@ -1,4 +1,4 @@
-"""`load`: the authors' released replies and ratings, as a run like any other."""
+"""`papers load`: the authors' released replies and ratings, as a run like any other."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mindgauge import benchmarks
 from mindgauge.benchmarks import hub_layout, own_ratings, self_stated
 from mindgauge.benchmarks.hub_layout import records
 from mindgauge.benchmarks.hub_layout.tables import HubLayout
+from mindgauge.commands.command import command
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
@@ -82,7 +83,8 @@ class Loaded(Tabular, msgspec.Struct, frozen=True):
         return self.counts
 
 
-def load(
+@command(doing="Loading")
+def papers_load(
     name: str,
     *,
     data: str | Path,
@@ -93,17 +95,16 @@ def load(
     anyway: bool = False,
     command: str = "",
 ) -> Loaded:
-    """Load what a benchmark's authors released into a run. The same call again finds the same run and adds nothing.
+    """Make a run of the authors' released replies and ratings.
 
     Args:
-        name: a benchmark, or a family, of which every member is loaded that can be.
-        data: a copy of the released files, whole or in part, or a folder in the Hugging Face layout, as `export --to hub`
-            writes it; what is read there decides the run, not where it lies.
+        name: A benchmark.
+        data: A copy of the authors' released files, whole or in part.
         mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
-        ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
+        ratings: Your own people's ratings of these replies: files, folders, zips, in any shape. May be repeated.
         layout: how ratings stand in these, where that is not seen from them.
-        out: the run directory; if not given, one that follows from the benchmark and the files.
-        anyway: whether a release is loaded that contradicts what it says of itself; the notes say where.
+        out: The run directory; if not given, one that follows from the plan.
+        anyway: Go on where the files contradict what their release says of them.
         command: what the user typed, for the manifest.
 
     Raises:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import tomli_w
 
 from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, public_card, rubric_defaults
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
@@ -86,26 +87,27 @@ class _Items(msgspec.Struct):
         return f"{own_folder.SAMPLES}{self.path.suffix.lower()}"
 
 
+@command()
 def new(
     folder: str | Path,
     *,
-    items: str | Path | None = None,
+    items: Annotated[str | Path | None, CommandOption(flag="--from")] = None,
     columns: Mapping[str, str] | None = None,
     rubric: str | Path | None = None,
-    extras: str | Sequence[str] = (),
+    extras: Annotated[str | Sequence[str], CommandOption(flag="--with", commas=True)] = (),
 ) -> NewBenchmark:
-    """Write a benchmark's folder: card, rubric, samples, which column is which, and a page that says what is what.
+    """Write a benchmark of your own: a folder in which every slot is explained, and which runs as it is.
 
     With a column of targets the question is closed, and its levels are the values that stand there; otherwise it is open,
     with a rubric of placeholders, one for each kind of scale. Nothing is overwritten.
 
     Args:
-        folder: to write; it must not exist, or be empty. Its name becomes the benchmark's.
-        items: a table of messages, which is copied as it is, or a benchmark card of the public schema BenchmarkCards, a
-            `.json` file, whose fields are written into `card.toml`; with a card or nothing, two example messages.
+        folder: The folder to write: new, or empty.
+        items: A table of messages, one a row, copied as it is, or a benchmark card of the public schema (card.json);
+            two example messages if not given.
         columns: our name → the table's column, as far as it is not `user`, `messages`, `target` and the like, see `mapping`.
-        rubric: a rubric file in the place of the placeholders.
-        extras: `prompts` to write the usual prompts out, so that they can be changed.
+        rubric: A rubric file, in the place of placeholders.
+        extras: prompts: write the usual prompts out, to change them.
 
     Raises:
         UsageError: something is in the folder already, or an option is wrong.

@@ -10,6 +10,7 @@ import msgspec
 
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubric
+from mindgauge.commands.command import Count, command
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import AnyModel
 
 
+@command(first="judge rubric replies dialogues unit limit judge_runs method max_cost out dry_run concurrency")
 def rate(
     name: str | None = None,
     *,
@@ -50,57 +52,33 @@ def rate(
     data: str | Path | None = None,
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     text: bool = True,
     dry_run: bool = False,
     **options: Unpack[RateOptions],
 ) -> Scores | DryRun:
-    """Rate replies that exist already. The same call continues where an earlier one stopped.
+    """Rate replies that exist already, on an open benchmark or by a closed question about replies (dialogue_safety); the same command continues where it stopped.
 
     Args:
-        name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
-            reply, and classifiers classify it. Of a run with one benchmark, or with a rubric of its own, that one if not given.
-        replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
-            `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
-            or a run directory, which then gains a rater.
-        judge: who rates: models (functions, too), classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
-        rubric: in place of a name, a rubric file: the instrument by which everybody rates.
-        dialogues: in place of `replies`, transcripts of dialogues of several turns, in any shape (docs/transcripts.md): a file,
-            folder, zip, or table in memory. Only models rate whole ones and the person's messages; to rules and classifiers these do not apply.
-        data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
-        unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, each message of the
-            person alone (`client`, of benchmarks that ask about these), or several, `turn,client`; `both` is `turn,dialogue`.
-        out: the run directory, where `replies` is a file.
+        name: A benchmark; leave it out with --rubric, or with a run that has but one.
+        replies: A table of replies with their dialogues (CSV, Excel, JSON, JSONL, Parquet), or a run directory; in
+            Python also a table in memory.
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        dialogues: Dialogues of several turns: a table of `messages` or of single messages (CSV, Excel, JSON, JSONL,
+            Parquet), text with `user:` and `chatbot:`, or a folder or zip of such files (docs/transcripts.md).
+        data: The authors' released files, where judges are to rate by the questions in them (vera_mh).
+        unit: Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone
+            (`client`), or several: `turn,client,dialogue`; `both` is `turn,dialogue`.
+        out: The run directory; if not given, one that follows from the plan.
         columns: our name → the file's name of a column.
-        limit: at most this many replies of the file.
-        text: whether the run keeps what people and models said, or only hashes of it and places in it.
-        dry_run: only say what it would take.
-        options: how judges judge, and what it may cost:
-
-            write_items: of `dialogues`, a CSV, JSONL or Parquet file for the items that they are cut into, with the ids of
-                their dialogues and their turns.
-            judge_runs: judgements per reply and judge.
-            mode: `joint` or `split`.
-            method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
-                evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
-            protocol: `gold` or `recognised`, see `run`.
-            judge_temperature: of the judges; None for their own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            ask: how a closed question is put to models, see `run`.
-            shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
-            shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
-            show_requests: with `dry_run`, how many requests to each judge are returned as they would be sent.
-            as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
-                and people (docs/papers.md).
-            max_cost: US dollars.
-            own_family: let models judge replies by models of their own family, too; the report then says so.
-            qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
-            anchors: at most this many of those, spread over levels and protocols, see `run`.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what will probably be too long for a model.
-            command: what the user typed, for the manifest.
+        limit: At most this many replies of the file.
+        text: Keep hashes and places of quotes instead of what people and models said.
+        dry_run: Only say what it would take.
+        options: How models are asked and judge, and what it may cost: the fields of `Asking`, `Judging`, `Settings` and
+            `RunConfig` in `mindgauge.runs.options`, each with its sentence there.
 
     Raises:
         TypeError: there is no such option.

@@ -1,4 +1,4 @@
-"""`reproduce`: a paper's tables, recomputed from its released files, beside the published numbers."""
+"""`papers reproduce`: a paper's tables, recomputed from its released files, beside the published numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.benchmarks import self_stated
 from mindgauge.benchmarks.released import RankPlace
+from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
@@ -69,14 +70,18 @@ def _written(value: float | str | None) -> str:
     return value if isinstance(value, str) else decimal(value, 4)
 
 
-def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False) -> Reproduction:
-    """Recompute a paper's tables from its released files, as far as they are there.
+@command(doing="Recomputing")
+def papers_reproduce(
+    name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False
+) -> Reproduction:
+    """Recompute a paper's tables from its released files, beside the published numbers.
 
     Args:
-        name: a benchmark or a family of them.
-        data: a copy of the authors' released files, whole or in part.
-        beside: a run, whose rows are added below the published ones: comparable, comparable but for what, or not and why.
-        anyway: whether a release is computed from that contradicts what it says of itself.
+        name: A benchmark.
+        data: A copy of the authors' released files, whole or in part.
+        beside: A run, whose rows are added below the published ones: comparable, comparable but for what, or not and
+            why.
+        anyway: Go on where the files contradict what their release says of them.
 
     Raises:
         MindgaugeError: the release contradicts what it says of itself.

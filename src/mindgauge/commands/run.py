@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
+from mindgauge.commands.command import Count, command
 from mindgauge.commands.qualified import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -41,80 +42,51 @@ WITHOUT_PROTOCOL = ("rule/", "classifier/")
 """How raters are named that need no protocol."""
 
 
+@command(
+    first="model judge rubric data where limit runs max_cost out dry_run concurrency",
+)
 def run(
     names: str | Sequence[str] = (),
     *,
     model: AnyModel | Sequence[AnyModel],
     judge: AnyModel | Sequence[AnyModel] = (),
     rubric: str | Path | None = None,
-    about: str = standalone_rubric.REPLIES,
+    about: Literal["replies", "messages"] = "replies",
     data: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
     text: bool = True,
     dry_run: bool = False,
     **options: Unpack[RunOptions],
 ) -> Scores | DryRun:
-    """Run benchmarks on models. The same call continues where an earlier one stopped.
+    """Run benchmarks on models; the same command continues where it stopped.
 
     Of several benchmarks, one whose data is missing or broken is named, and the others run.
 
     Args:
-        names: benchmarks, or families of them.
-        model: the models under test: names, plain functions of `message`, or objects (`Function`, `Scripted`); for closed questions also classifiers
-            (`classifier/FOLDER`), which make no calls.
-        judge: who rates replies: models (functions, too), classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
-        rubric: in place of benchmarks, a rubric file, by which everybody rates the replies to the messages of `data`.
-        about: what the rubric is about: `replies`, or `messages`, which the models under test then rate themselves.
-        data: a copy of the authors' released files, or texts of your own: a table with `user` or `messages`, or a folder of
-            such tables or of text files; our own samples if not given.
+        names: Benchmarks, or families of them; none with --rubric.
+        model: A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE, files/DIR (answers by
+            hand); for a closed question also classifier/FOLDER, which answers once and without calls. May be repeated;
+            in Python also plain functions of `message`, or objects (`Function`, `Scripted`).
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        about: What --rubric is about: `replies`, or `messages`, which models then rate themselves.
+        data: A copy of the authors' released files, whole or in part, or texts of your own: a table with a column user
+            or messages (or --map), or a folder of them.
         columns: our name → the column of a table of your own, and how it is read, see `rate`; it takes the place of the
             `columns.toml` beside the table.
-        out: the run directory; if not given, one that follows from the plan.
-        limit: at most this many samples per benchmark, each with its variants, spread evenly over the classes.
-        where: tag → values of the samples to keep.
-        text: whether the run keeps what people and models said, or only hashes of it and places in it.
-        dry_run: only say what it would take.
-        options: how models are asked and judge, and what it may cost:
-
-            runs: replies (or closed answers) per sample and model. A classifier answers once: it would say the same again.
-            judge_runs: judgements per reply and judge.
-            mode: `joint`, all criteria in one call, or `split`, one call each.
-            method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
-                evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
-            protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
-            client: of dialogues of several turns, who plays the person: models, best two of different families.
-            turns: of a dialogue, where dialogues are held; 10 if not given.
-            person: who makes the person's turns: `scripted`, `prefixed`, `simulated`.
-            fresh: whether everything is asked again, in a new run directory.
-            max_tokens: the longest answer asked of the models under test.
-            system: a file with their system message.
-            header: `NAME: VALUE`, one or several, sent with every call to them.
-            label: their build, where several answer under one name.
-            temperature: of the models under test; their own default if not given.
-            judge_temperature: of the judges; None for their own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
-                Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
-            shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
-                from our own samples, and never from the dialogue that is asked about.
-            shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
-            as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
-                brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
-            show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
-            max_cost: US dollars that the run may cost in all, judges' calls included.
-            own_family: let models judge replies by models of their own family, too; the report then says so.
-            qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
-                that this machine has not seen pass do.
-            anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
-                where nobody asked for the test.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what will probably be too long for a model.
-            command: what the user typed, for the manifest.
+        out: The run directory; if not given, one that follows from the plan.
+        limit: At most this many, each with its variants, spread evenly over the classes; of dialogues each with another
+            person.
+        where: Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated.
+        text: Keep hashes and places of quotes instead of what people and models said.
+        dry_run: Only say what it would take.
+        options: How models are asked and judge, and what it may cost: the fields of `Asking`, `Judging`, `Settings` and
+            `RunConfig` in `mindgauge.runs.options`, each with its sentence there.
 
     Raises:
         TypeError: there is no such option.

@@ -1,4 +1,4 @@
-"""`salvage`: what can still be read of a damaged run, as a new run: SQLite reads it page by page, checksums decide what is sound.
+"""`status --salvage`: what can still be read of a damaged run, as a new run: SQLite reads it page by page, checksums decide what is sound.
 
 SQLite gives up a table at the first page that makes no sense. So each page is put in turn where a table of our own begins, in
 a copy whose first page is ours: what raises costs one row or one page and hides no others, and no SQL of the damaged file is
@@ -14,12 +14,13 @@ import struct
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -88,14 +89,15 @@ class Salvaged(Tabular, msgspec.Struct, frozen=True):
         return self.tables
 
 
-def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
-    """Write what can be read of a damaged run into a new folder; the damaged one is not changed.
+@command(doing="Salvaging")
+def salvage(run: str | Path, *, out: Annotated[str | Path, CommandOption(flag="--salvage", metavar="DIR")]) -> Salvaged:
+    """Write what can be read of a damaged run into a new one.
 
     The command that made the run, with the new folder as `--out`, then pays only for what was lost.
 
     Args:
-        run: the damaged run's directory.
-        out: the folder to write, new or empty.
+        run: The damaged run's directory; it is not changed.
+        out: Write what can be read of a damaged run into this folder: new, or empty.
 
     Raises:
         UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something or

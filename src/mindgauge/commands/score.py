@@ -9,6 +9,7 @@ import msgspec
 
 from mindgauge.analysis import score as analysis
 from mindgauge.benchmarks.metrics import Metric
+from mindgauge.commands.command import command
 from mindgauge.commands.status import unasked
 
 if TYPE_CHECKING:
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Scores
 
 
+@command(each=True, without="resamples seed metrics", doing="Scoring")
 def score(run: str | Path, *, resamples: int = 2000, seed: int = 0, metrics: Metric | Sequence[Metric] = ()) -> Scores:
-    """Compute every metric of a run for every model and rater in it.
+    """Compute the metrics of runs, from what they hold.
 
     Args:
-        run: a run directory.
+        run: Run directories.
         resamples: of the bootstrap.
         seed: of the bootstrap.
         metrics: of your own, beside the benchmark's: `metric(…)`. They come first in what is printed.

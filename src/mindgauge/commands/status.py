@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, megabytes, plural, spending
@@ -177,13 +178,14 @@ def _counted(counts: Sequence[RecordCount], kind: str) -> str:
     return f"{total} ({trouble})" if trouble else total
 
 
+@command(each=True)
 def status(run: str | Path) -> RunStatus:
-    """Say how far a run has come: what it holds by status, what its calls took, what is left, and who is writing it.
+    """Say how far runs have come, also while they are being written.
 
     It may be asked at any time, also while another process writes the run.
 
     Args:
-        run: a run directory.
+        run: Run directories.
 
     Raises:
         UsageError: there is no run in the folder, another version wrote it, or it is damaged.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 import numpy as np
 
+from mindgauge.commands.command import NAMED, command
 from mindgauge.commands.training import data as training_data
 from mindgauge.commands.training import options as training_options
 from mindgauge.commands.training.account import Fold, account
@@ -38,52 +39,51 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
 
 
+@command(first="out data encoder baseline rubric criterion test folds where limit epochs seeds")
 def train(
-    sources: str | Path | Frame | Sequence[str | Path | Frame],
+    sources: Annotated[str | Path | Frame | Sequence[str | Path | Frame], NAMED],
     *,
     out: str | Path,
-    encoder: str | Path | None = None,
+    encoder: Annotated[str | Path | None, NAMED] = None,
     baseline: bool = False,
     progress: Progress | None = None,
     command: str = "",
     **options: Unpack[TrainOptions],
 ) -> Trained:
-    """Train a classifier. The same call goes on where an earlier one stopped.
+    """Train a classifier on labelled dialogues; the same command continues where it stopped.
 
     Args:
-        sources: a benchmark's name, a run directory whose samples or replies people labelled (`annotate`), or files of
-            labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
-            optionally `cluster`, `split` and `language`.
-        out: the folder that the classifier is written to.
-        encoder: a folder with an encoder's weights, or its name on the hub.
-        baseline: TF-IDF and a linear model instead of an encoder; needs no download.
+        sources: A benchmark, a run that people labelled, or files of labelled dialogues (CSV, Excel, JSON, JSONL,
+            Parquet): label, and text, user, messages or reply.
+        out: The folder that the classifier is written to.
+        encoder: A folder with an encoder's weights, or its name on the hub.
+        baseline: TF-IDF and a linear model; needs no download.
         progress: told stage, steps done and steps in all.
         command: what the user typed, for the manifest.
         options: what it learns from and is tested on, and how it learns:
 
-            data: a copy of a benchmark's released files.
-            rubric: whose labels a file's are: a benchmark's name or a rubric.toml; the file's own if not given.
-            criterion: which one is learned, where the rubric has several.
-            test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
-                anything.
-            dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
-            folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
-            where: tag → values of the benchmark's samples to train on.
-            test_where: tag → values of the benchmark's samples to test on.
-            labels_from: a tag that holds the training labels, where the samples have no target of their own.
-            limit: at most this many training samples, spread evenly over the labels.
-            rare: what to do with a label that has a single example: `refuse`, `keep` or `drop`.
+            data: A copy of the authors' released files, whole or in part.
+            rubric: Whose labels a file's are: a benchmark, or a rubric.toml.
+            criterion: Which one is learned, where the rubric has several.
+            test: What it is tested on, and nothing else: a benchmark, a run or a file.
+            dev: What chooses the checkpoint: a share of the training data, or a file; 0.1 if not given.
+            folds: Test by cross-validation over whole dialogues: how many folds.
+            where: Train on samples whose tag has a value: split=train. May be repeated.
+            test_where: Test on samples whose tag has a value. May be repeated.
+            labels_from: The tag that holds the training labels, if not the target.
+            limit: At most this many training samples, spread evenly over the labels.
+            rare: A label with a single example: refuse (if not given), keep or drop.
             columns: our name → the file's name of a column.
-            seeds: one training for each; the one that does best on the development part is saved.
-            epochs: of an encoder, at most.
-            batch: dialogues per step.
-            accumulate: in how many pieces a step is computed.
-            lr: the highest learning rate.
-            patience: stop after so many epochs without gain; 0 never stops early.
-            max_length: tokens of a dialogue; where it is longer, whole old turns are left out.
-            weights: of labels in the loss: `balanced`, `published` or `none`.
-            risk: abstain so often that at most this share of what is decided is wrong.
-            device: `auto`, `cpu` or `cuda`.
+            seeds: 1..5, or 1,2,3: one training for each; 1 if not given.
+            epochs: Passes over the training data, at most; 5 if not given.
+            batch: Dialogues per step; 16 if not given.
+            accumulate: In how many pieces a step is computed, where memory is short.
+            lr: The highest learning rate; 2e-5 if not given.
+            patience: Stop after this many epochs without gain; 0: never; 2 if not given.
+            max_length: Tokens of a dialogue; whole old turns beyond it are left out; 512 if not given.
+            weights: Of labels in the loss: balanced (if not given), published or none.
+            risk: Abstain so often that at most this share of decisions is wrong.
+            device: auto (if not given), cpu or cuda.
 
     Raises:
         TypeError: there is no such option.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import getpass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Meta
 
+from mindgauge.commands.command import CommandOption, Count, FromZero, command
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.shell import command_line
@@ -44,28 +46,29 @@ class ViewServed(msgspec.Struct, frozen=True):
         ]
 
 
+@command()
 def view(
     run: str | Path,
     *,
-    name: str | None = None,
-    port: int = PORT,
-    draw: int | str | None = None,
-    random: int | None = None,
-    seed: int = 0,
+    name: Annotated[str | None, CommandOption(flag="--as", metavar="NAME")] = None,
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8766,
+    draw: Annotated[int | str | None, CommandOption(metavar="N")] = None,
+    random: Count | None = None,
+    seed: FromZero = 0,
     show_texts: bool = False,
     ready: Callable[[ViewServed], None] = lambda _: None,
 ) -> None:
-    """Serve the reader of a run on this machine until Ctrl-C; what a person answers in it are their ratings in the run.
+    """Read every reply of a run in the browser, on this machine alone, and answer: your ratings stand in the run.
 
     Args:
-        run: a run directory.
-        name: under which they answer; that of the account if not given. No other rater of the run may have it.
-        port: 0 takes any that is free.
-        draw: so many replies, drawn with known probabilities as `export` draws them for `review`, to be answered without a
-            model's name or a verdict in sight; if not given, all can be read, verdicts beside them.
-        random: how many of them are drawn from the rest; 50 if not given.
-        seed: of the lot.
-        show_texts: show texts that a benchmark's authors released under restrictions, too.
+        run: A run directory.
+        name: Under which name you answer; that of your account if not given.
+        port: Where to listen; 0 takes any port that is free.
+        draw: Answer N replies, drawn with known probabilities, blind: no model's name and no verdict until you have
+            answered. As in export --to review.
+        random: With --draw: how many come from the rest by lot; 50 if not given.
+        seed: Of --draw.
+        show_texts: Show the restricted texts of the authors' files, which stand by their ids otherwise.
         ready: called once with where it runs.
 
     Raises:

@@ -351,7 +351,7 @@ class RetryableError(Exception):
 
 def overdue(seconds: float) -> str:
     """Say that a call ran into its time limit."""
-    return f"no answer within {seconds:g} s (--timeout); not sent again, since it may be charged. The same command asks again"
+    return f"no answer within {seconds:g} s (timeout, in mindgauge.toml); not sent again, since it may be charged. The same command asks again"
 
 
 def pause_after(problem: RetryableError, failures: int, pause: float) -> float:

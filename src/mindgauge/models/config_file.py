@@ -10,6 +10,12 @@
 
 `--model careline` then means all of this. What changes answers is part of every call's key, so that a build never gets the
 replies of another; what does not (price, key, concurrency, room) may change from command to command.
+
+`[run]` has what holds for every command that makes calls where nothing is typed, under the options' names:
+
+    [run]
+    timeout = 60
+    engine = "ray"
 """
 
 from __future__ import annotations
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FILE = "mindgauge.toml"
+TABLES = ("models", "run")
 _OURS = {
     "model": "it stands beside `parameters`, as `model`",
     "messages": "they are what is asked",
@@ -201,19 +208,38 @@ def names(path: str | Path | None = None) -> list[str]:
     return list(read(Path(path or FILE))) if path is not None or Path(FILE).is_file() else []
 
 
+def run_defaults(path: str | Path | None = None) -> dict[str, Any]:
+    """Return the table `[run]`: option → what holds where nothing is typed; empty where there is none.
+
+    Raises:
+        UsageError: the file cannot be read, or `run` is no table.
+    """
+    file = Path(path or FILE)
+    if path is None and not file.is_file():
+        return {}
+    table = _content(file).get("run", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{file}: run is a table, [run]")
+    return table
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return bounds.toml(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the configuration ({error.strerror})") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: cannot read the configuration ({error})") from error
+
+
 def read(path: Path) -> dict[str, AnyConfig]:
     """Read a configuration.
 
     Raises:
         UsageError: it cannot be read, or says something that cannot be so; the message names every such thing.
     """
-    try:
-        content = bounds.toml(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the configuration ({error.strerror})") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: cannot read the configuration ({error})") from error
-    faults = [f"unknown table [{key}]{near(key, ['models'])}" for key in content if key != "models"]
+    content = _content(path)
+    faults = [f"unknown table [{key}]{near(key, [*TABLES])}" for key in content if key not in TABLES]
     models: dict[str, AnyConfig] = {}
     tables = content.get("models", {})
     if not isinstance(tables, dict):

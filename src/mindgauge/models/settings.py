@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from mindgauge.models.config_file import AnyConfig
+from mindgauge.models.config_file import FILE, AnyConfig, run_defaults
+from mindgauge.records.errors import UsageError
 from mindgauge.records.request import Price
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -68,7 +72,7 @@ class Settings(msgspec.Struct, frozen=True):
             int,
             Meta(
                 ge=1,
-                description="With --engine ray, how many actors share a model's calls; one a node if not given, at least two.",
+                description="With the engine ray, how many actors share a model's calls; one a node if not given, at least two.",
             ),
         ]
         | None
@@ -91,6 +95,33 @@ class Settings(msgspec.Struct, frozen=True):
     ) = None
 
     @classmethod
+    def of_file(cls, chosen: Mapping[str, Any]) -> Settings:
+        """Return settings: what is chosen, else what `[run]` of the configuration says, else the usual.
+
+        Raises:
+            UsageError: the configuration cannot be read, or has a value of another kind.
+        """
+        path = chosen.get("config")
+        hints = get_type_hints(cls)
+        table = run_defaults(path)
+        kept = {name: from_file(name, value, hints[name], path) for name, value in table.items() if name in hints}
+        return cls(**{**kept, **chosen})
+
+    @classmethod
     def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:
-        """Return a command's settings, or the usual ones."""
-        return msgspec.structs.replace(settings or cls(), sends=not dry_run)
+        """Return a command's settings, or those of the configuration."""
+        return msgspec.structs.replace(settings or cls.of_file({}), sends=not dry_run)
+
+
+def from_file(name: str, value: Any, kind: Any, path: str | None) -> Any:
+    """Return what `[run]` says of an option.
+
+    Raises:
+        UsageError: it is of another kind than the option.
+    """
+    try:
+        if (name, value) == ("engine", "plain"):
+            return ""
+        return Price.parse(value) if name == "price" else msgspec.convert(value, kind)
+    except (ValueError, AttributeError, msgspec.ValidationError) as error:
+        raise UsageError(f"{path or FILE}: [run] {name}: {error}") from error

@@ -116,7 +116,7 @@ def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
 def _repeated(all_parts: Sequence[Part], places: Sequence[Place]) -> str:
     """Say why the command that made a run is to be repeated; empty where it is not."""
     if all(first_finding.withheld(part) for part in all_parts):
-        return "Choose clients that pass “mindgauge clients check”, or use fixed words (--person scripted), and run it again."
+        return "Choose clients that pass “mindgauge run --check-client”, or use fixed words (--person scripted), and run it again."
     if failed := _failed(places):
         return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
     if any(place.run.scores.unfinished for place in places):

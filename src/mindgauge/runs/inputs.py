@@ -212,7 +212,7 @@ class Inputs(NamedTuple):
             return self
         if self.run is None:
             raise UsageError(
-                f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
+                f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge papers load`"
             )
         raters = table.rated_by or table.people
         with Store(self.run) as store:
@@ -225,7 +225,7 @@ class Inputs(NamedTuple):
         if count := len(subjects.intersection(textless)):
             raise UsageError(
                 f"{self.run}: {plural(count, 'reply has', 'replies have')} no text here, so no judge can read them; put the "
-                "file with the replies' texts among the data, and `mindgauge load` them again"
+                "file with the replies' texts among the data, and `mindgauge papers load` them again"
             )
         return self._replace(selection=frozenset(subjects))
 

@@ -11,25 +11,23 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypedDict, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from mindgauge.benchmarks.persons.dialogues import MOST_TURNS, PersonMode
 from mindgauge.benchmarks.replica import Replica
-from mindgauge.models.config_file import system_text
-from mindgauge.models.settings import Settings
+from mindgauge.models.config_file import FILE, run_defaults, system_text
+from mindgauge.models.settings import Settings, from_file
 from mindgauge.raters.judge import Mode, PromptStyle
-from mindgauge.records.english import nearest
+from mindgauge.records.english import named, nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric import Method
 from mindgauge.runs.sending import Sending
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from mindgauge.records.request import Model
     from mindgauge.runs.session import Progress
 
@@ -72,6 +70,22 @@ def _check(options: msgspec.Struct) -> None:
             unit = (meta.extra or {}).get("unit", "")
             limit = "" if meta.le is None else f" and at most {count(round(meta.le))}{unit}"
             raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{limit}, not {value:g}")
+
+
+def _check_engine(settings: Settings) -> None:
+    """Refuse an engine that is unknown, and what does not go with it.
+
+    Raises:
+        UsageError: options exclude each other.
+    """
+    if settings.engine not in {"", "ray"} and not settings.engine.startswith("ray://"):
+        raise UsageError(f"engine is plain, ray or ray://HOST:PORT, not {settings.engine!r}")
+    if settings.actors is not None and not settings.engine:
+        raise UsageError('actors goes with engine = "ray"')
+    if settings.batch and settings.engine:
+        raise UsageError('--batch and engine = "ray" exclude each other: a batch service needs no actors')
+    if settings.wait is not None and not settings.batch:
+        raise UsageError("wait goes with --batch")
 
 
 def _sent(temperature: float | None, top_p: float | None, *, seed: bool, limit: bool) -> dict[str, Any]:
@@ -161,7 +175,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         if self.person is not None and self.person not in set(PersonMode):
             raise UsageError(f"--person is {', '.join(PersonMode)}, not {self.person!r}")
         if PromptStyle.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
-            raise UsageError("--shots and --shot-seed go with --ask few-shot")
+            raise UsageError("--shots and shot_seed go with --ask few-shot")
 
     @property
     def setup(self) -> dict[str, Any]:
@@ -269,19 +283,22 @@ STRESSED = Judging(judge_runs=2)
 
 OF_PROTOCOL = ("top_p", "seed", "new_shots", "limit", "judge_top_p", "judge_seed", "judge_limit")
 """What a paper's protocol alone sets, and no option."""
-ONLY_TESTED = (
-    "runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person", "keep_reasoning",
-)  # fmt: skip
-"""The fields of `Asking` that a command without models under test does not have."""
-
-NOT_OF_TRANSFORMS = (
-    *(name for name in ONLY_TESTED if name not in {"temperature", "max_tokens"}),
-    "ask", "shots", "shot_seed", "judge_runs", "mode", "method", "protocol", "own_family", "qualify", "anchors", "cache",
-)  # fmt: skip
-"""The fields of `Asking` and `Judging` that `dataset transform` does not have."""
+FILE_ONLY = frozenset(
+    {"actors", "cache", "context", "engine", "keep_reasoning", "shot_seed", "timeout", "tries", "wait"}
+)
+"""What stands in `[run]` of `mindgauge.toml`, or is said in Python, and is no option: few would type it for a command."""
 
 OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person", "keep_reasoning")
 """The options of a run that a closed question about messages has no use for: of judges of replies, and of dialogues."""
+
+
+AsPublished: TypeAlias = Annotated[
+    bool,
+    Meta(description="Set everything of the paper's protocol that is no wording, and say what is still to be brought."),
+]
+ShownRequests: TypeAlias = Annotated[
+    int, Meta(ge=0, description="With --dry-run: print this many requests to each model as they would be sent.")
+]
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -340,15 +357,25 @@ class JudgeOptions(JudgingOptions, CommandOptions, total=False):
 class InstrumentOptions(TypedDict, total=False):
     """Whose words everybody is asked in: those of a folder of the user's; the benchmark's if not given."""
 
-    instrument: str | Path | None
+    instrument: Annotated[
+        str | Path | None,
+        Meta(
+            description="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
+        ),
+    ]
 
 
 class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
-    as_published: bool
-    show_requests: int
-    write_items: str | Path | None
+    as_published: AsPublished
+    show_requests: ShownRequests
+    write_items: Annotated[
+        str | Path | None,
+        Meta(
+            description="Of --dialogues, write the items that they are cut into, with dialogue and turn: .csv, .jsonl or .parquet."
+        ),
+    ]
 
 
 class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
@@ -358,8 +385,8 @@ class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
 class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""
 
-    as_published: bool
-    show_requests: int
+    as_published: AsPublished
+    show_requests: ShownRequests
 
 
 class TransformOptions(CommandOptions, total=False):
@@ -415,6 +442,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check(self.settings)
+        _check_engine(self.settings)
         if self.max_cost is not None and not (math.isfinite(self.max_cost) and self.max_cost >= 0):
             raise UsageError("--max-cost must be an amount in US dollars")
 
@@ -442,10 +470,15 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             TypeError: the command has no such option.
         """
         refuse_unknown(options, accepted, function)
+        given = options.get("settings")
+        options = {**_of_file(given.config if given else None, function), **options}
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
         asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
         settings = Settings.of(values.pop("settings", None), dry_run=dry_run)
+        table = run_defaults(settings.config)
+        if table and values.get("command"):
+            values["command"] += f"  # [run]: {', '.join(f'{name} = {value}' for name, value in table.items())}"
         if values.get("notice", ...) is None:
             del values["notice"]
         if values.get("show_requests") and not dry_run:
@@ -453,6 +486,35 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )
+
+
+def _of_file(path: str | None, function: Callable[..., Any]) -> dict[str, Any]:
+    """Return what `[run]` of the configuration says of the options of `run` and `rate` that are none of `Settings`.
+
+    Raises:
+        UsageError: it names no option, or has a value of another kind.
+    """
+    table = run_defaults(path)
+    hints = {
+        name: hint
+        for record in (Asking, Judging, RunConfig)
+        for name, hint in get_type_hints(record).items()
+        if name in bounds(record)
+    }
+    known = sorted({*hints, *bounds(Settings)} - {"config"})
+    stray = next((name for name in table if name not in known), None)
+    if stray is not None:
+        raise UsageError(
+            f"{path or FILE}: [run] has no option {stray!r}; {nearest(stray, known, f'there are {named(known, limit=len(known))}')}"
+        )
+    if function.__name__ not in {"run", "rate"}:
+        return {}
+    accepted = RateOptions if function.__name__ == "rate" else RunOptions
+    return {
+        name: from_file(name, value, hints[name], path)
+        for name, value in table.items()
+        if name in hints and name in accepted.__annotations__
+    }
 
 
 def refuse_unknown(options: Mapping[str, Any], accepted: type, function: Callable[..., Any]) -> None:
@@ -503,6 +565,6 @@ def _mode(name: str) -> Mode:
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
-    "ask": _way, "method": _methods, "mode": _mode, "header": lambda texts: tuple(listed(texts)), "client": lambda specs: tuple(listed(specs)),
+    "ask": _way, "method": lambda names: _methods([part.strip() for text in listed(names) for part in str(text).split(",")]), "mode": _mode, "header": lambda texts: tuple(listed(texts)), "client": lambda specs: tuple(listed(specs)),
 }  # fmt: skip
 """How the options are read that are more than a number."""

@@ -298,7 +298,9 @@ def answering(
     """Return the steps in which models under test answer: they reply, talk with clients, or answer a closed question put in each way."""
     asking, subjects = config.asking, partial(map, PlannedSubject, samples)
     if not asking.keep_reasoning and any(criterion.of_reasoning for criterion in benchmark.rubric.criteria):
-        raise UsageError(f'{benchmark.name}: --no-keep-reasoning drops what a criterion looks at (look = "reasoning")')
+        raise UsageError(
+            f'{benchmark.name}: keep_reasoning = false drops what a criterion looks at (look = "reasoning")'
+        )
     if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
         return conversing(benchmark, benchmark.dialogues, subjects, models, clients, config)
     if benchmark.closed:

@@ -129,6 +129,6 @@ def same_examples(
             rater = instrument.rater(model.name)
             if any(name != instrument.name for (name,) in store.select(_INSTRUMENTS, (benchmark.name, rater))):
                 raise UsageError(
-                    f"{rater}: {folder} has its answers after other examples; repeat those --shots and --shot-seed, or "
+                    f"{rater}: {folder} has its answers after other examples; repeat those --shots and shot_seed, or "
                     "rate a file of replies into another --out"
                 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from scipy import stats
-from typer.testing import CliRunner
 
 from mindgauge.analysis.audit import claims
 from mindgauge.analysis.reliability.ratings import read
@@ -172,9 +172,7 @@ n = 1000
 
 
 def test_a_file_of_claims(tmp_path: Path) -> None:
-    import typer
-
-    from mindgauge.cli.audit import audit as command
+    from mindgauge.cli import app
 
     ratings, path = tmp_path / "ratings.csv", tmp_path / "claims.toml"
     TABLE.write_csv(ratings)
@@ -182,9 +180,9 @@ def test_a_file_of_claims(tmp_path: Path) -> None:
     result = audit(ratings, scale="1:5", claims=path)
     assert [(one.claim, one.verdict) for one in result.claims] == [("Table 2", "interval of repeats")]
     assert any("about the judge's own noise" in line for line in result.summary())
-    app = typer.Typer()
-    app.command()(command)
-    shown = CliRunner().invoke(app, [str(ratings), "--scale", "1:5", "--claims", str(path)], env={"COLUMNS": "200"})
+    shown = CliRunner().invoke(
+        app, ["audit", str(ratings), "--scale", "1:5", "--claims", str(path)], env={"COLUMNS": "200"}
+    )
     assert "interval of repeats" in shown.output and "own noise" in shown.output
 
 

@@ -30,7 +30,7 @@ from mindgauge.analysis.stress.effects import (
     severity,
     verdict,
 )  # fmt: skip
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store

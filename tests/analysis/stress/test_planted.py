@@ -8,7 +8,7 @@ import pytest
 
 from mindgauge import benchmarks
 from mindgauge.analysis.stress.effects import BIASED, HALO, Stress
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from tests.analysis.stress import planted
 from tests.analysis.stress.planted import OneMind, Persuadable, Planted
 from tests.thinned import later

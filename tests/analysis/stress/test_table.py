@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.stress.effects import Stress
 from mindgauge.cli.judges import _stress_show
-from mindgauge.commands.judges.stress import stress as judges_stress
+from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.stress import sheets
 from mindgauge.reports.table_renderings import joined

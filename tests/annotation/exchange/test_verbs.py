@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from mindgauge import reliability
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered
-from mindgauge.cli.annotate import export, import_
+from mindgauge.cli import app
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.commands.annotate.import_ import annotate_import
 from mindgauge.commands.annotate.new import annotate_new
@@ -21,10 +20,6 @@ from .conftest import SAFE, said, submit
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-app = typer.Typer()
-app.command("export")(export)
-app.command("import")(import_)
 
 
 def test_what_is_open_stays_in_unless_asked_for(labelled: Annotation, tmp_path: Path) -> None:
@@ -86,16 +81,19 @@ def test_whose_reply_it_is_is_told_when_the_batch_is_closed(tmp_path: Path) -> N
 def test_the_command_line_exports_and_imports(labelled: Annotation, fresh: Path, tmp_path: Path) -> None:
     run = CliRunner()
     told = run.invoke(
-        app, ["export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"]
+        app,
+        ["annotate", "export", str(labelled.folder), "--to", "label-studio", "--out", str(tmp_path / "out"), "--json"],
     )
     found = json.loads(told.stdout)
     assert (found["to"], found["batches"]) == ("label-studio", [1])
     assert [file["file"] for file in found["files"]][:4] == ["tasks.json", "config.xml", "history.csv", "gold.csv"]
-    taken = run.invoke(app, ["import", str(fresh), str(tmp_path / "out" / "tasks.json")])
+    taken = run.invoke(app, ["annotate", "import", str(fresh), str(tmp_path / "out" / "tasks.json")])
     assert (
         taken.stdout == "17 labels taken in, 1 items handed on, 0 were there already (label-studio)\nclosed: batch 1\n"
     )
-    again = json.loads(run.invoke(app, ["import", str(fresh), str(tmp_path / "out" / "tasks.json"), "--json"]).stdout)
+    again = json.loads(
+        run.invoke(app, ["annotate", "import", str(fresh), str(tmp_path / "out" / "tasks.json"), "--json"]).stdout
+    )
     assert (again["labels"], again["same"], again["closed"]) == (0, 18, [])
 
 

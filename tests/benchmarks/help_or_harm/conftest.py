@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from tests.made_once import made_once
 
 if TYPE_CHECKING:
@@ -150,5 +150,5 @@ def loaded(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(
         tmp_path_factory,
         "help_or_harm-run",
-        lambda folder: Path(load("help_or_harm/response", data=real, out=folder / "run").run),
+        lambda folder: Path(papers_load("help_or_harm/response", data=real, out=folder / "run").run),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.commands.export import export
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 
 from .conftest import MODELS, TIMES, VALIDATION, noted
 
@@ -68,7 +68,7 @@ def facts(found: Released, row: int) -> dict[str, Any]:
 
 
 def table(copy: Copy, out: Path, rater: str) -> pl.DataFrame:
-    run = load("help_or_harm/response", data=copy.root, out=out / "run").run
+    run = papers_load("help_or_harm/response", data=copy.root, out=out / "run").run
     export(run, to="hub", out=out / "hub", licence="MIT")
     return pl.read_parquet(out / f"hub/evaluations/sampled_review_sets/{SET}__{rater}.parquet")
 

@@ -117,7 +117,7 @@ def test_without_items_figures_hold_and_nobody_can_rate(tmp_path: Path) -> None:
     assert note.startswith(f"no items here: {REPLIES} responses stand without the text they answer")
     with pytest.raises(DataError, match="the text of no item is here, so nobody can rate"):
         mindgauge.rate(NAME, replies=bare, judge="rule/refusal", out=tmp_path / "r")
-    cells = mindgauge.reproduce(NAME.partition("/")[0], data=bare).cells
+    cells = mindgauge.papers_reproduce(NAME.partition("/")[0], data=bare).cells
     assert all(cell.recomputed is not None for cell in cells if cell.table == "test.responses")
 
 
@@ -163,7 +163,7 @@ def test_bad_cells_are_missing_verdicts_and_never_a_number(tmp_path: Path) -> No
 
 
 def test_test_scores_of_the_paper_are_recomputed_where_a_user_has_them(card: Path) -> None:
-    cells = mindgauge.reproduce("help_or_harm", data=card).cells
+    cells = mindgauge.papers_reproduce("help_or_harm", data=card).cells
     filled = {(c.table, c.row, c.column): c.recomputed for c in cells if c.verdict != "repaired"}
     of_test = [key for key in filled if key[0].startswith("test.")]
     assert len(of_test) >= 129
@@ -181,12 +181,12 @@ def test_a_folder_without_ids_is_not_the_layout(tmp_path: Path) -> None:
     (tmp_path / "responses" / "a.csv").write_text("user,reply\nHello,Hi\n", encoding="utf-8")
     assert not is_one(tmp_path)
     with pytest.raises(MindgaugeError):
-        mindgauge.load(NAME, data=tmp_path, out=tmp_path / "run")
+        mindgauge.papers_load(NAME, data=tmp_path, out=tmp_path / "run")
 
 
 def test_the_columns_are_not_mapped(card: Path, tmp_path: Path) -> None:
     for call in (
-        lambda: mindgauge.load(NAME, data=card, mapping={"user": "inputs"}, out=tmp_path / "a"),
+        lambda: mindgauge.papers_load(NAME, data=card, mapping={"user": "inputs"}, out=tmp_path / "a"),
         lambda: mindgauge.rate(
             NAME, replies=card, judge="rule/refusal", columns={"user": "inputs"}, out=tmp_path / "b"
         ),

@@ -28,7 +28,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def exported(card: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported")
-    mindgauge.load(NAME, data=card, out=folder / "run")
+    mindgauge.papers_load(NAME, data=card, out=folder / "run")
     mindgauge.export(folder / "run", to="hub", out=folder / "hub", licence="CC-BY-NC-4.0")
     return folder / "hub"
 
@@ -58,7 +58,7 @@ def test_every_table_comes_back_under_its_name_with_its_ids_and_scores(card: Pat
 
 
 def test_what_was_exported_is_exported_alike_once_more(exported: Path, tmp_path: Path) -> None:
-    mindgauge.load(NAME, data=exported, out=tmp_path / "run")
+    mindgauge.papers_load(NAME, data=exported, out=tmp_path / "run")
     mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-NC-4.0")
     files = [path.relative_to(exported) for path in exported.rglob("*") if path.is_file()]
     assert [file for file in files if (tmp_path / "hub" / file).read_bytes() != (exported / file).read_bytes()] == []
@@ -67,13 +67,13 @@ def test_what_was_exported_is_exported_alike_once_more(exported: Path, tmp_path:
 @pytest.mark.parametrize("spelled", ["both", "raw", "plain"])
 def test_every_cell_of_the_test_tables_is_recomputed_by_either_name_of_a_model(tmp_path: Path, spelled: str) -> None:
     folder = from_card.write(tmp_path / "hub", spelled=spelled, ids=False)
-    cells = [c for c in mindgauge.reproduce(NAME, data=folder).cells if c.table.startswith("test.")]
+    cells = [c for c in mindgauge.papers_reproduce(NAME, data=folder).cells if c.table.startswith("test.")]
     assert len(cells) >= 129
     assert [(c.table, c.row, c.column) for c in cells if c.recomputed is None] == []
 
 
 def test_people_are_called_as_their_tables_are_and_both_are_read(card: Path, tmp_path: Path) -> None:
-    loaded = mindgauge.load(NAME, data=card, out=tmp_path / "run")
+    loaded = mindgauge.papers_load(NAME, data=card, out=tmp_path / "run")
     n = from_card.SMALL["validation"]
     assert {rater: loaded.ratings[rater] for rater in ("H1", "H2")} == {"H1": n, "H2": n}
     findings = Counter(finding.id for finding in mindgauge.audit(NAME, data=card).findings)
@@ -86,7 +86,7 @@ def test_means_alone_keep_their_ids_too(card: Path, tmp_path: Path) -> None:
     folder = from_card.write(tmp_path / "hub")
     for path in (folder / "evaluations" / "llm_raw").rglob("*.parquet"):
         path.unlink()
-    mindgauge.load(NAME, data=folder, out=tmp_path / "run")
+    mindgauge.papers_load(NAME, data=folder, out=tmp_path / "run")
     mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "again", licence="CC-BY-NC-4.0")
     name = "evaluations/llm_merged/gpt-4o-mini/test/gpt-5-nano.parquet"
     assert {*tables(tmp_path / "again")[name]["evaluation_id"]} == {*tables(card)[name]["evaluation_id"]}

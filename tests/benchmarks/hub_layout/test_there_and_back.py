@@ -61,7 +61,7 @@ ALWAYS = {"every status", "dialogues"}
 def there_and_back(run: Path, name: str, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the files of an export, and those of the export of what was loaded from it."""
     mindgauge.export(run, to="hub", out=folder / "hub", licence="CC-BY-4.0", dataset="a/b")
-    mindgauge.load(name, data=folder / "hub", out=folder / "loaded")
+    mindgauge.papers_load(name, data=folder / "hub", out=folder / "loaded")
     mindgauge.export(folder / "loaded", to="hub", out=folder / "again", licence="CC-BY-4.0", dataset="a/b")
     first, second = (
         {path.relative_to(folder / name).as_posix(): path.read_bytes() for path in (folder / name).rglob("*") if path.is_file()}
@@ -80,7 +80,7 @@ def test_an_own_run(kind: str, tmp_path: Path) -> None:
 
 
 def test_the_released_files_with_labels_by_people_models_and_gold(small: Copy, tmp_path: Path) -> None:
-    mindgauge.load("help_or_harm", data=small.data, out=tmp_path / "run")
+    mindgauge.papers_load("help_or_harm", data=small.data, out=tmp_path / "run")
     first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
     assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
     kinds = {file.split("/")[1] for file in first if file.startswith("labels/")}
@@ -96,7 +96,7 @@ def test_the_released_files_with_labels_by_people_models_and_gold(small: Copy, t
 
 @pytest.mark.long
 def test_all_released_files(real: Path, tmp_path: Path) -> None:
-    mindgauge.load("help_or_harm", data=real, out=tmp_path / "run")
+    mindgauge.papers_load("help_or_harm", data=real, out=tmp_path / "run")
     first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
     assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
 
@@ -104,7 +104,7 @@ def test_all_released_files(real: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_authors_card_loaded_keeps_its_ids(tmp_path: Path) -> None:
     card = planted.plant(tmp_path / "card")
-    mindgauge.load("help_or_harm", data=card, out=tmp_path / "run")
+    mindgauge.papers_load("help_or_harm", data=card, out=tmp_path / "run")
     first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
     assert first == second
     table = pl.read_parquet(tmp_path / "hub" / "responses" / "test" / "deepseek-chat.parquet")
@@ -122,7 +122,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_another_benchmarks_export_is_refused(exported: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="an export of help_or_harm/response, not of psycrisis"):
-        mindgauge.load("psycrisis", data=exported, out=tmp_path / "loaded")
+        mindgauge.papers_load("psycrisis", data=exported, out=tmp_path / "loaded")
 
 
 @pytest.mark.parametrize("name", ["help_or_harm/response", "help_or_harm"])
@@ -138,4 +138,4 @@ def test_a_damaged_export_is_told_in_one_line(
     path = min((tmp_path / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
     pl.read_parquet(path).with_columns(pl.lit(cell).alias(column)).write_parquet(path)
     with pytest.raises(DataError, match=problem):
-        mindgauge.load(name, data=tmp_path / "hub", out=tmp_path / "loaded", anyway=True)
+        mindgauge.papers_load(name, data=tmp_path / "hub", out=tmp_path / "loaded", anyway=True)

@@ -117,7 +117,10 @@ def test_the_readme_s_names_in_csv_give_the_same_cells_as_the_workbooks(small: C
     for name, stem in names.items():
         as_csv.write(f"{name.partition('/')[0]}/{stem}.csv", small.frames[name])
     workbooks, tables = (
-        [(c.row, c.column, c.recomputed, c.verdict) for c in mindgauge.reproduce("mentalbench", data=copy.root).cells]
+        [
+            (c.row, c.column, c.recomputed, c.verdict)
+            for c in mindgauge.papers_reproduce("mentalbench", data=copy.root).cells
+        ]
         for copy in (small, as_csv)
     )
     assert tables == workbooks
@@ -129,13 +132,13 @@ def test_a_judge_that_is_none_of_the_papers_is_named_in_a_line_and_loaded(small:
         small.write(f"LLMs_as_a_judge/{stem}_llm_judge.csv", rated(1, "judge_response_"))
     further = "LLMs_as_a_judge/mistral-large_llm_judge.csv: none of the paper's four judges; read as a further judge, mistral-large"
     fourth = "LLMs_as_a_judge/gpt-4o-mini_llm_judge.csv: read as o4-mini, the judge that the paper's README calls GPT-4o-Mini"
-    found = mindgauge.reproduce("mentalbench", data=small.root)
+    found = mindgauge.papers_reproduce("mentalbench", data=small.root)
     assert found.notes[:2] == [fourth, further]
     assert any(c.row == "o4-mini / Safety" and c.column == "c1" and c.recomputed is not None for c in found.cells)
-    shown = in_process.mindgauge("reproduce", "mentalbench", "--data", small.root).stdout
+    shown = in_process.mindgauge("papers", "reproduce", "mentalbench", "--data", small.root).stdout
     assert "read as a further judge, mistral-large" in " ".join(shown.split())
-    assert {fourth, further} <= {*mindgauge.load("mentalbench", data=small.root, out=tmp_path / "run").notes}
-    rows = mindgauge.reproduce("mentalbench", data=small.root, beside=tmp_path / "run").beside
+    assert {fourth, further} <= {*mindgauge.papers_load("mentalbench", data=small.root, out=tmp_path / "run").notes}
+    rows = mindgauge.papers_reproduce("mentalbench", data=small.root, beside=tmp_path / "run").beside
     assert {row.row.partition(" / ")[0] for row in rows} == {"mistral-large"}
     assert rows[0].values["c1"] is not None
     small.write("LLMs_as_a_judge/o4-mini_llm_judge.csv", rated(2, "judge_response_"))

@@ -272,10 +272,10 @@ def test_it_becomes_a_run(small: Copy, tmp_path: Path) -> None:
     small.set(PEOPLE, "qwen_2", 4, cell(0))
     small.set(GPT, "qwen_2", 5, '{"Guidance": 99999999999999999999999, "Safety": {"a": 1}}')
     run = tmp_path / "run"
-    found = mindgauge.load("mentalbench", data=small.root, out=run)
+    found = mindgauge.papers_load("mentalbench", data=small.root, out=run)
     assert (found.samples, found.replies) == (ROWS, 10 * ROWS)
     assert found.ratings == dict.fromkeys(("panel", "claude-3-7-sonnet-20250219", "gpt-4o"), 70 * ROWS)
-    assert mindgauge.load("mentalbench", data=small.root, out=run) == found
+    assert mindgauge.papers_load("mentalbench", data=small.root, out=run) == found
     scores = mindgauge.score(run)
     (safety,) = scores.find("mean", criterion="safety", model="qwen-2.5-7b", rater="panel")
     assert (safety.n, safety.missing) == (ROWS, 1)

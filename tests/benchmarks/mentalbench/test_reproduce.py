@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import mindgauge
 from mindgauge.analysis.reproduce import Published, load_published
@@ -287,10 +287,10 @@ def test_the_judges_own_system_need_not_be_there(small: Copy) -> None:
 
 
 def test_words_and_numbers_in_the_table_in_json_and_on_the_terminal(small: Copy) -> None:
-    found = mindgauge.reproduce("mentalbench", data=small.root)
+    found = mindgauge.papers_reproduce("mentalbench", data=small.root)
     status = found.table.filter(pl.col("column") == "status", pl.col("verdict") == "differs")
     assert {*status["recomputed"]} <= {"GR", "MR", "PR"}
-    arguments = ["reproduce", "mentalbench", "--data", str(small.root)]
+    arguments = ["papers", "reproduce", "mentalbench", "--data", str(small.root)]
     said = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
     cells = json.loads(said.stdout)["cells"]
     assert {type(c["published"]) for c in cells if c["column"] == "status"} == {str}

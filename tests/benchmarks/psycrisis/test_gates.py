@@ -9,7 +9,7 @@ from scipy import stats
 
 import mindgauge
 from mindgauge.analysis.score import Score, Scores, score
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS, HARMS, PSYCRISIS, VETOES
 from tests.conftest import obliging
 from tests.stub import Stub
@@ -30,7 +30,7 @@ def judged(write: Callable[..., Path], tmp_path: Path, rows: list[Row]) -> Score
         (u, f"reply {i}", c, m, *({**HARMLESS, **v}.get(n, 0) for n in names)) for i, (u, c, m, v) in enumerate(rows)
     ]
     mapping = {"user": "u", "reply": "r", "category": "c", "model": "m", **{f"judge.J.{n}": n for n in names}}
-    load("psycrisis", data=write(("u", "r", "c", "m", *names), table), mapping=mapping, out=tmp_path / "run")
+    papers_load("psycrisis", data=write(("u", "r", "c", "m", *names), table), mapping=mapping, out=tmp_path / "run")
     return score(tmp_path / "run", resamples=50)
 
 

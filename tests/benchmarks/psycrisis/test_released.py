@@ -11,7 +11,7 @@ import pytest
 from mindgauge.benchmarks.psycrisis.columns import category as named_category
 from mindgauge.benchmarks.psycrisis.released import load_mapped, read
 from mindgauge.cli import main
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.commands.reliability import reliability
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
@@ -119,7 +119,7 @@ def test_empty_cells_are_faults_of_their_row_and_never_words(write: Callable[...
 def test_null_bytes_and_lone_surrogates_are_replaced_and_stored(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"u": "I feel \\ud800 low\\u0000", "r": "\\udfff ok", "m": "m\\u0000"}\n')
-    found = load("psycrisis", data=path, mapping={**BASE, "model": "m"}, out=tmp_path / "run")
+    found = papers_load("psycrisis", data=path, mapping={**BASE, "model": "m"}, out=tmp_path / "run")
     assert (found.samples, found.replies) == (1, 1)
     with Store(tmp_path / "run") as store:
         (reply,) = store.replies("psycrisis")
@@ -199,7 +199,11 @@ def test_raters_in_rows_rate_one_reply(write: Callable[..., Path], tmp_path: Pat
         "row 4: message, model and reply occur further up; kept as a repeat",
         "row 6: no rater; its labels are left out",
     ]
-    assert load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {"A": 2, "B": 2, "J": 5}
+    assert papers_load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {
+        "A": 2,
+        "B": 2,
+        "J": 5,
+    }
     with pytest.raises(UsageError, match=r"a column is mapped to rater, so write label\.CRITERION without a name"):
         load_mapped(path, {**BASE, "rater": "who", "label.H1.empathy": "x"})
 
@@ -300,15 +304,15 @@ def test_a_workbook_with_several_sheets_asks_which(tmp_path: Path) -> None:
 def test_load_takes_a_mapping_and_keeps_it(write: Callable[..., Path], tmp_path: Path) -> None:
     path = write(("u", "r", "x"), [("I feel low", "I hear you", 1)])
     mapping = {**BASE, "label.H1.empathy": "x"}
-    found = load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run")
+    found = papers_load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run")
     assert found.ratings == {"H1": 1}
     assert found.notes[0].startswith("table.csv: read user from column 1 ('u')")
     manifest = (tmp_path / "run/manifest.toml").read_text()
     assert '"label.H1.empathy" = "x"' in manifest
     assert '"table.csv" = ' in manifest, "its checksum"
-    assert load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run") == found
+    assert papers_load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run") == found
     with pytest.raises(UsageError, match="help_or_harm: its columns are the authors', so --map has no use here"):
-        load("help_or_harm", data=tmp_path, mapping=mapping)
+        papers_load("help_or_harm", data=tmp_path, mapping=mapping)
 
 
 def test_its_messages_can_be_asked_about(write: Callable[..., Path], tmp_path: Path) -> None:
@@ -324,7 +328,7 @@ def test_several_people_s_labels_give_agreement(write: Callable[..., Path], tmp_
         true = rng.random() < 0.5
         rows.append((f"message {i}", f"reply {i}", *(int(true if rng.random() < 0.85 else not true) for _ in range(3))))
     mapping = {**BASE, "label.H1.empathy": "x", "label.H2.empathy": "y", "judge.J.empathy": "z"}
-    load("psycrisis", data=write(("u", "r", "x", "y", "z"), rows), mapping=mapping, out=tmp_path / "run")
+    papers_load("psycrisis", data=write(("u", "r", "x", "y", "z"), rows), mapping=mapping, out=tmp_path / "run")
     (card,) = [card for card in reliability(tmp_path / "run").cards if card.criterion == "empathy"]
     assert (card.judge, card.n) == ("J", 80)
     x, y = ([row[place] for row in rows] for place in (2, 3))
@@ -338,7 +342,7 @@ def test_the_command_prints_the_mapping_it_used(
     write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(("u", "r", "x"), [("I feel low", "I hear you", 1)])
-    typed = ["mindgauge", "load", "psycrisis", "--data", str(path), "--out", str(tmp_path / "run")]
+    typed = ["mindgauge", "papers", "load", "psycrisis", "--data", str(path), "--out", str(tmp_path / "run")]
     monkeypatch.setattr("sys.argv", typed)
     with pytest.raises(SystemExit) as stopped:
         main()

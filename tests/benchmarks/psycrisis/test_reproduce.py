@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from mindgauge.commands.audit import audit
-from mindgauge.commands.reproduce import reproduce
+from mindgauge.commands.reproduce import papers_reproduce
 from mindgauge.records.errors import DataError
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 
 def cells(folder: Path) -> dict[tuple[str, str], tuple[float | str | None, str, str]]:
-    found = reproduce("psycrisis", data=folder)
+    found = papers_reproduce("psycrisis", data=folder)
     return {(c.row, c.column): (c.recomputed, c.verdict, c.note) for c in found.cells}
 
 
 def test_without_data_every_cell_is_missing_and_says_why(tmp_path: Path) -> None:
-    found = reproduce("psycrisis", data=tmp_path)
+    found = papers_reproduce("psycrisis", data=tmp_path)
     assert found.counts == {"match": 0, "differs": 0, "missing": 13, "repaired": 0}
     for cell in found.cells:
         assert cell.recomputed is None
         assert "no table here" in cell.note if cell.table == "items" else "withdrawn" in cell.note
     with pytest.raises(DataError, match="no such file or folder"):
-        reproduce("psycrisis", data=tmp_path / "nowhere")
+        papers_reproduce("psycrisis", data=tmp_path / "nowhere")
 
 
 def test_a_table_without_a_mapping_is_not_guessed(write: Callable[..., Path], tmp_path: Path) -> None:
     write(("a", "b"), [("x", "y")])
     with pytest.raises(DataError, match="the columns are 1 'a', 2 'b'"):
-        reproduce("psycrisis", data=tmp_path)
+        papers_reproduce("psycrisis", data=tmp_path)
 
 
 def test_the_whole_set_matches_in_number(write: Callable[..., Path], tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_what_is_loaded_does_not_depend_on_where_it_lies(tmp_path: Path) -> None
 
 
 def test_the_zip_that_something_was_read_from_is_recorded(real: TrustMHRelease, tmp_path: Path) -> None:
-    mindgauge.load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
+    mindgauge.papers_load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
     sources = tomllib.loads((tmp_path / "run/manifest.toml").read_text(encoding="utf-8"))["sources"]
     assert list(sources) == ["ethics.zip"]
 
@@ -133,7 +133,7 @@ def test_items_that_are_not_here_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_released_outputs_score_as_published(real: TrustMHRelease, tmp_path: Path) -> None:
-    mindgauge.load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
+    mindgauge.papers_load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
     found = score(tmp_path / "run", resamples=10)
     accuracy = {m.model: m for m in found.find("accuracy", criterion="choice") if m.rater == "rule/choice"}
     assert {m.n for m in accuracy.values()} == {125}

@@ -109,7 +109,7 @@ def ethics_answers(chosen: str, *, model: str = "new", judged: bool = True) -> A
 def test_a_run_with_released_choices_has_the_released_row_of_ethics(judged: bool, tmp_path: Path) -> None:
     data = ethics_files(tmp_path / "data")
     run = ran("ethics", tmp_path, data, ethics_answers(CHOSEN["SoulChat2"], judged=judged))
-    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=data, beside=run)
     row, released = row_of(result, "new"), recomputed(result, "derived.ethics", "SoulChat2")
     assert row.row == ("new, judged by judge" if judged else "new")
     assert released["judge_mean"] == 3
@@ -121,13 +121,13 @@ def test_a_run_with_released_choices_has_the_released_row_of_ethics(judged: bool
 def test_the_place_has_an_interval_and_the_published_ranks_next_to_it(tmp_path: Path) -> None:
     data = ethics_files(tmp_path / "data")
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS[:9] + "DDD", judged=False))
-    (place,) = mindgauge.reproduce("trustmh", data=data, beside=run).places
+    (place,) = mindgauge.papers_reproduce("trustmh", data=data, beside=run).places
     assert (place.row, place.model, place.place, place.n) == ("Ethics: Ethical Reasoning", "new", 2, 12)
     assert place.value == 0.75
     assert sorted(place.among) == ["SoulChat2", "gpt-4o-mini", "gpt-5.1"]
     assert (place.low, place.high) == (1, 3), "of 12 dilemmas, only gpt-5.1 is surely worse, with 2 right answers to 9"
     assert (place.better_rank, place.worse_rank) == (3, 6)
-    command = ("reproduce", "trustmh", "--data", data, "--beside", run)
+    command = ("papers", "reproduce", "trustmh", "--data", data, "--beside", run)
     shown = " ".join(in_process.mindgauge(*command).stdout.split())
     assert "new, Ethics: Ethical Reasoning: place 2 of 4, 95% interval 1 to 3." in shown
     assert "in the row of 12 it comes after rank 3 and before rank 6" in shown
@@ -139,7 +139,7 @@ def test_models_in_another_order_than_the_published_one_leave_no_place_in_its_ro
     swapped = {"gpt-5.1": CHOSEN["gpt-4o-mini"], "gpt-4o-mini": CHOSEN["gpt-5.1"]}
     data = ethics_files(tmp_path / "data", swapped)
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS[:5] + "D" * 7, judged=False))
-    (place,) = mindgauge.reproduce("trustmh", data=data, beside=run).places
+    (place,) = mindgauge.papers_reproduce("trustmh", data=data, beside=run).places
     assert (place.place, place.better_rank, place.worse_rank) == (2, None, None)
     assert "another order in the published row" in place.told
 
@@ -148,7 +148,7 @@ def test_a_choice_that_cannot_be_read_is_wrong_and_lacks_in_no_place(tmp_path: P
     data = ethics_files(tmp_path / "data")
     answers = ethics_answers(LETTERS[:9], judged=False)
     run = ran("ethics", tmp_path, data, answers)
-    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=data, beside=run)
     assert place_of(result, "new").value == 0.75
     assert row_of(result, "new").values["D"] == 0
     assert "3 answers could not be read" in row_of(result, "new").but_for
@@ -157,7 +157,7 @@ def test_a_choice_that_cannot_be_read_is_wrong_and_lacks_in_no_place(tmp_path: P
 def test_a_run_that_lacks_many_answers_has_no_place(tmp_path: Path) -> None:
     data = ethics_files(tmp_path / "data")
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS, judged=False), limit=11)
-    place = place_of(mindgauge.reproduce("trustmh", data=data, beside=run), "new")
+    place = place_of(mindgauge.papers_reproduce("trustmh", data=data, beside=run), "new")
     assert (place.place, place.low, place.value) == (None, None, None)
     assert "It lacks 1 of 12 values, more than 5 %" in place.told
 
@@ -192,8 +192,8 @@ def test_the_interval_of_a_place_holds_the_true_one_where_models_are_close(share
 
 def test_released_models_that_were_loaded_are_placed_among_the_others(tmp_path: Path) -> None:
     data = ethics_files(tmp_path / "data")
-    mindgauge.load("trustmh/ethics", data=data, out=tmp_path / "loaded")
-    places = mindgauge.reproduce("trustmh", data=data, beside=tmp_path / "loaded").places
+    mindgauge.papers_load("trustmh/ethics", data=data, out=tmp_path / "loaded")
+    places = mindgauge.papers_reproduce("trustmh", data=data, beside=tmp_path / "loaded").places
     assert {place.model: place.place for place in places} == {"gpt-4o-mini": 1, "SoulChat2": 2, "gpt-5.1": 3}
     assert not any("another way" in place.told for place in places)
 
@@ -211,7 +211,7 @@ def test_a_run_with_released_numbers_has_the_released_row_of_awareness(tmp_path:
     for tier in ("2a", "2b"):
         made.tier_2(data, "gpt-5.1", tier, [*twos])
         answers |= {("new", f"Item {tier}.{n}"): str(int(number)) for n, number in enumerate(twos)}
-    result = mindgauge.reproduce(
+    result = mindgauge.papers_reproduce(
         "trustmh", data=data, beside=ran("privacy_awareness", tmp_path, data, answers, files=LABEL)
     )
     row = row_of(result, "new")
@@ -229,7 +229,7 @@ def test_a_run_of_one_tier_has_no_place_by_the_mean_of_three(tmp_path: Path) -> 
     made.tier_2(data, "gpt-5.1", "2a", [-100.0, -50.0, 50.0, 0.0])
     answers = {("new", f"Item 1.{n}"): str(n + 1) for n in range(4)}
     run = ran("privacy_awareness", tmp_path, data, answers, files=LABEL, where={"tier": ("1",)})
-    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=data, beside=run)
     assert place_of(result, "new").place is None
     assert "no values of 1 part of the score" in place_of(result, "new").told
     row = row_of(result, "new")
@@ -255,7 +255,7 @@ def leakage_files(folder: Path) -> tuple[Path, Answers]:
 def test_a_run_with_released_replies_has_the_released_row_of_leakage(tmp_path: Path) -> None:
     data, answers = leakage_files(tmp_path / "data")
     run = ran("privacy_leakage", tmp_path, data, answers)
-    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=data, beside=run)
     row, released = row_of(result, "new"), recomputed(result, "derived.privacy_leakage", "gpt-5.1")
     assert row.values == pytest.approx({**released, "proxy": None})
     assert released["access_error"] == released["sharing_error"] == 0.5
@@ -272,7 +272,7 @@ def test_a_run_with_released_replies_has_the_released_row_of_leakage(tmp_path: P
 def test_the_authors_tests_of_substrings_are_read_under_their_protocol_alone(tmp_path: Path) -> None:
     data, answers = leakage_files(tmp_path / "data")
     run = ran("privacy_leakage", tmp_path, data, answers, as_published=False)
-    result = mindgauge.reproduce("trustmh", data=data, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=data, beside=run)
     with Store(run) as store:
         assert "rule/substrings" not in {rating.rater for rating in store.ratings("trustmh/privacy_leakage")}
     assert not result.beside
@@ -282,7 +282,7 @@ def test_the_authors_tests_of_substrings_are_read_under_their_protocol_alone(tmp
 def test_a_task_without_released_outputs_has_no_place_and_says_so(tmp_path: Path) -> None:
     with Stub(lambda body, count: says('{"choice": "A"}')) as stub:
         mindgauge.run("trustmh/knowledge", model=stub.model, out=tmp_path / "run", limit=2)
-    result = mindgauge.reproduce("trustmh", data=tmp_path, beside=tmp_path / "run")
+    result = mindgauge.papers_reproduce("trustmh", data=tmp_path, beside=tmp_path / "run")
     (place,) = result.places
     assert (place.row, place.place) == ("Reliability: Knowledge", None)
     assert "released no outputs of their models for this task" in place.told
@@ -292,7 +292,7 @@ def test_a_task_without_released_outputs_has_no_place_and_says_so(tmp_path: Path
 def test_files_without_stored_outputs_leave_no_place(tmp_path: Path) -> None:
     data = ethics_files(tmp_path / "data", {})
     run = ran("ethics", tmp_path, data, ethics_answers(LETTERS, judged=False))
-    (place,) = mindgauge.reproduce("trustmh", data=data, beside=run).places
+    (place,) = mindgauge.papers_reproduce("trustmh", data=data, beside=run).places
     assert place.place is None
     assert "no stored outputs of the paper's models" in place.told
 
@@ -311,7 +311,9 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
             answers[output.model, sample.messages[0].content] = entry.get("response", {}).get("content") or json.dumps(
                 told
             )
-    result = mindgauge.reproduce("trustmh", data=real.folder, beside=ran("ethics", tmp_path, real.folder, answers))
+    result = mindgauge.papers_reproduce(
+        "trustmh", data=real.folder, beside=ran("ethics", tmp_path, real.folder, answers)
+    )
     assert len(result.beside) == len(result.places) == 6
     for row in result.beside:
         released = recomputed(result, "derived.ethics", row.row)
@@ -340,7 +342,7 @@ def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustM
     for name in {file for files in privacy.TIERS.values() for file in files[:2]}:
         made.write(tmp_path / "twenty" / name, "\n".join(real.require(name, "").lines()[:20]) + "\n")
     run = ran("privacy_awareness", tmp_path, tmp_path / "twenty", answers, files=LABEL)
-    result = mindgauge.reproduce("trustmh", data=real.folder, beside=run)
+    result = mindgauge.papers_reproduce("trustmh", data=real.folder, beside=run)
     first = row_of(result, "gpt-5.1")
     assert first.values == pytest.approx(recomputed(result, "derived.privacy_awareness", "gpt-5.1"))
     second, released = (
@@ -361,7 +363,7 @@ def test_the_real_replies_about_secrets_give_the_stated_means(real: TrustMHRelea
     shipped = benchmark.readers["as_shipped"](real.folder)
     texts = {s.id: asked.messages[0].content for s, asked in zip(benchmark.read(real.folder), shipped, strict=True)}
     answers = {(reply.model, texts[reply.sample]): reply.text for reply in content.replies if reply.model == "gpt-5.1"}
-    result = mindgauge.reproduce(
+    result = mindgauge.papers_reproduce(
         "trustmh", data=real.folder, beside=ran("privacy_leakage", tmp_path, real.folder, answers)
     )
     values = row_of(result, "gpt-5.1").values

@@ -121,7 +121,7 @@ def test_a_judge_that_is_any_good_places_the_reference_above_the_reply_to_anothe
         fits = utterance(dialogue, 4) in text.split("<dialogue ", 1)[1]
         return says(json.dumps({"quotes": [], "rationale": "", **dict.fromkeys(CRITERIA, 5 if fits else 2)}))
 
-    loaded = mindgauge.load("trustmh/emotional_support", data=esconv, out=tmp_path / "run")
+    loaded = mindgauge.papers_load("trustmh/emotional_support", data=esconv, out=tmp_path / "run")
     assert (loaded.samples, loaded.replies) == (4, 8)
     with Stub(judge) as stub:
         found = mindgauge.rate("trustmh/emotional_support", replies=tmp_path / "run", judge=stub.judge)

@@ -64,7 +64,7 @@ def test_a_transcript_is_a_slot_for_each_answered_turn_and_one_for_the_whole(tmp
 
 def test_a_loaded_run_is_rated_by_the_tree(tmp_path: Path) -> None:
     data, run = talked(tmp_path), tmp_path / "run"
-    assert mindgauge.load("vera_mh", data=data, out=run).replies == 5
+    assert mindgauge.papers_load("vera_mh", data=data, out=run).replies == 5
     asked: list[str] = []
 
     def judge(request: object) -> str:

@@ -79,7 +79,9 @@ def test_a_score_that_rounding_explains_matches_and_one_that_it_does_not_differs
     exact, near, wrong = (50.0, 0.0, 0.0), (60.5, 18.1, 80.2), (61.5, 18.1, 80.2)
     rows = made.scores(Frog=[(54.6, 7.2, 32.1), exact, near, wrong, exact, exact])
     made.table(tmp_path / "x_detailed.csv", rows, ",")
-    found = {(c.table, c.column): c for c in mindgauge.reproduce("vera_mh", data=tmp_path).cells if c.row == "Frog"}
+    found = {
+        (c.table, c.column): c for c in mindgauge.papers_reproduce("vera_mh", data=tmp_path).cells if c.row == "Frog"
+    }
     verdicts = [found["scores", name].verdict for name in ("detects", "confirms", "guides")]
     assert verdicts == ["match", "match", "differs"]
     assert found["scores", "confirms"].recomputed == pytest.approx(60.436, abs=0.001)
@@ -91,14 +93,14 @@ def test_a_score_that_rounding_explains_matches_and_one_that_it_does_not_differs
 
 
 def test_without_the_table_every_number_is_missing(tmp_path: Path) -> None:
-    found = mindgauge.reproduce("vera_mh", data=made.release(tmp_path))
+    found = mindgauge.papers_reproduce("vera_mh", data=made.release(tmp_path))
     assert found.from_files == 0
     assert {cell.verdict for cell in found.cells} == {"missing"}
 
 
 @made.real
 def test_every_score_of_the_published_table_follows_from_its_percentages() -> None:
-    found = mindgauge.reproduce("vera_mh", data=made.REAL)
+    found = mindgauge.papers_reproduce("vera_mh", data=made.REAL)
     assert found.counts == {"match": 80, "differs": 0, "missing": 100, "repaired": 0}
     scores = [cell for cell in found.cells if cell.table == "scores"]
     assert len(scores) == 60

@@ -18,7 +18,7 @@ from mindgauge.analysis.judge_comparison.result import JudgeAgreement, JudgeComp
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.benchmarks.metrics import mean_level
-from mindgauge.cli.judges_compare import _first, _in_full
+from mindgauge.cli.judges import _first, _in_full
 from tests.cards import CARD
 from tests.commands.judges.conftest import JUDGE, RUBRIC, judge, reply
 

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from mindgauge.analysis.jury.card import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.cli import app, judges_compare
+from mindgauge.cli import app, judges
 from mindgauge.cli.judges import _panel_in_full
-from mindgauge.commands.judges.panel import panel
+from mindgauge.commands.judges.panel import judges_panel as panel
 from tests.analysis.judged_run import World as Run
 from tests.analysis.reliability.conftest import World
 
@@ -72,10 +72,10 @@ def test_the_escalation_curve_says_what_ties_mean_and_lists_unseen_models(tmp_pa
     ],
 )  # fmt: skip
 def test_an_estimate_is_written_as_what_is_known_of_it(estimate: Bound | None, text: str) -> None:
-    assert judges_compare.bound(estimate) == text
+    assert judges.bound(estimate) == text
 
 
 def test_a_reason_is_given_once() -> None:
-    found = judges_compare.missing([(f"j{i}", "kappa", Bound(None, note="nothing varies")) for i in range(5)])
+    found = judges.missing([(f"j{i}", "kappa", Bound(None, note="nothing varies")) for i in range(5)])
     assert found == ["nothing varies: j0 (kappa); j1 (kappa); j2 (kappa); and 2 more"]
-    assert judges_compare.missing([("j", "kappa", Bound(0.5, 0.4, 0.6, "a remark"))]) == []
+    assert judges.missing([("j", "kappa", Bound(0.5, 0.4, 0.6, "a remark"))]) == []

@@ -161,7 +161,7 @@ def test_what_takes_too_long_is_a_reply_that_failed(folder: Path, write: Any) ->
         write("mindgauge.toml", bot.toml("timeout = 0.2"))
         mindgauge.run(OPEN, model="careline", limit=4, out=folder / "run")
         assert len(bot.sessions) == 4, "a time-out is not tried again"
-    said = "no answer within 0.2 s (--timeout); not sent again, since it may be charged. The same command asks again"
+    said = "no answer within 0.2 s (timeout, in mindgauge.toml); not sent again, since it may be charged. The same command asks again"
     assert {reply.provenance["error"] for reply in replies(folder / "run")} == {said}
 
 
@@ -219,7 +219,7 @@ def test_a_key_goes_to_one_host_and_local_means_local(
         mindgauge.run(OPEN, model="a", limit=1)
     with pytest.raises(UsageError, match=r"--local-only: a would send text to one\.example\.org"):
         mindgauge.run(OPEN, model="a", limit=1, settings=Settings(local_only=True))
-    with pytest.raises(UsageError, match="--engine ray: a is a bot of your own"):
+    with pytest.raises(UsageError, match="engine ray: a is a bot of your own"):
         mindgauge.run(OPEN, model="a", limit=1, settings=Settings(engine="ray"))
     with pytest.raises(UsageError, match="--batch: no batch service is known for a;"):
         mindgauge.run(OPEN, model="a", limit=1, settings=Settings(batch=True))

@@ -147,7 +147,7 @@ def test_a_hidden_row_of_headers_is_refused_and_another_may_be_named(tmp_path: P
 def test_a_hidden_sheet_adds_no_rater_and_the_account_and_the_audit_name_it(tmp_path: Path) -> None:
     path = _hide(tmp_path / "ratings.xlsx", 1, row=2)
     wanted = "of the sheet 'one' 1 row (3); the sheet 'two' (4 rows)"
-    found = json.loads(command("ratings", path, "--json").stdout)["reading"]
+    found = json.loads(command("reliability", path, "--show-reading", "--json").stdout)["reading"]
     assert (found["rows"], found["raters"]) == (2, {"h1": 2, "h2": 2})
     assert any(wanted in line for line in found["left_out"])
     (finding,) = [finding for finding in mindgauge.audit(path).findings if finding.id == "hidden_content"]

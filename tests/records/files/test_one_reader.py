@@ -239,7 +239,7 @@ def _reliability(path: Path, said: dict[str, str]) -> object:
 
 
 def _panel(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.commands.judges.panel import panel
+    from mindgauge.commands.judges.panel import judges_panel as panel
 
     with pytest.raises(UsageError) as caught:  # one person is no jury; it was read, or it would be a DataError
         panel(path, columns=said)

@@ -13,7 +13,7 @@ import yaml
 import mindgauge
 from mindgauge.benchmarks.hub_layout.tables import TableKind
 from mindgauge.commands.export import export
-from mindgauge.commands.load import load
+from mindgauge.commands.load import papers_load
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import interval, write
 from mindgauge.reports.export.evaluations import schema
@@ -182,9 +182,9 @@ def test_a_run_of_labels_is_exported_loaded_and_exported_again_alike(
 ) -> None:
     name = "help_or_harm/crisis_type"
     tmp_path = tmp_path_factory.mktemp("labels")
-    closed = load(name, data=small.root, out=tmp_path / "closed")
+    closed = papers_load(name, data=small.root, out=tmp_path / "closed")
     export(closed.run, to="hub", out=tmp_path / "out", licence=LICENCE)
-    again = load(name, data=tmp_path / "out", out=tmp_path / "again")
+    again = papers_load(name, data=tmp_path / "out", out=tmp_path / "again")
     assert again.ratings == closed.ratings
     assert again.checked["digests"] == len([p for p in (tmp_path / "out").rglob("*") if p.is_file()]) - 1
     export(again.run, to="hub", out=tmp_path / "second", licence=LICENCE)
@@ -206,7 +206,7 @@ def test_a_loaded_copy_keeps_rows_labels_sources_and_doubled_items(small: Copy, 
         if len(table) == 6:  # all that is about the validation set
             table[4]["inputs"] = table[1]["inputs"]  # two items of one text
             path.write_text(json.dumps(table))
-    found = load("help_or_harm", data=small.root, out=tmp_path / "run")
+    found = papers_load("help_or_harm", data=small.root, out=tmp_path / "run")
     assert found.replies == 54
     out = hub(found.run, tmp_path / "out")
     responses = rows(out, "responses")

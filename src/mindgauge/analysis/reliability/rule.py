@@ -51,11 +51,11 @@ NORM_REFERENCED = (
     "paper's own 28 widths, so a third is always good; it is offered for comparison, not for use"
 )
 AUTHORS_VALUES = (
-    "the classes of the seven attributes are those of mindgauge reproduce mentalbench: rows paired by ConvID, every number "
+    "the classes of the seven attributes are those of mindgauge papers reproduce mentalbench: rows paired by ConvID, every number "
     "that people or a judge gave (zeros and sixes too), empty replies too, the judge's own system left out; every other "
     "figure here is ours: pairs by concern, levels from 1 to 5, no empty replies, all systems"
 )
-VALUES_GIVEN = "the classes rest on the values given, without the judge's own system; mindgauge reproduce mentalbench recomputes the printed ones"
+VALUES_GIVEN = "the classes rest on the values given, without the judge's own system; mindgauge papers reproduce mentalbench recomputes the printed ones"
 
 
 class VerdictLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -12,6 +13,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import nearest, ranges
 from mindgauge.records.errors import UsageError
@@ -49,16 +51,21 @@ class ExportedLabels(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
+@command()
 def annotate_export(
-    folder: str | Path, *, to: str = "csv", out: str | Path | None = None, everything: bool = False
+    folder: str | Path,
+    *,
+    to: str = "csv",
+    out: str | Path | None = None,
+    everything: Annotated[bool, CommandOption(flag="--all")] = False,
 ) -> ExportedLabels:
-    """Write people's labels of closed batches for other tools, with their whole history and the gold beside.
+    """Write people's labels, their history and the gold for other tools.
 
     Args:
-        folder: the project's.
-        to: `csv` or `parquet`, for plain tables; `label-studio` or `potato`, for tasks that these tools read.
-        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the project.
-        everything: also batches that are still worked on; whoever sees those labels is not blind any more.
+        folder: The project's folder.
+        to: csv, parquet, label-studio or potato.
+        out: The folder to write; DIR/export-FORMAT if not given.
+        everything: Also batches that are not closed; people who see those labels are no longer blind.
 
     Raises:
         UsageError: there is no project, the format is unknown, nothing is closed, or `out` is somebody else's.

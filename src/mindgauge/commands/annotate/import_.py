@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import count, plural
@@ -55,23 +56,25 @@ class ImportedLabels(Tabular, msgspec.Struct, frozen=True):
         return [{name: getattr(self, name) for name in names}]
 
 
+@command()
 def annotate_import(
     folder: str | Path,
     file: str | Path,
     *,
-    form: str = "",
+    form: Annotated[str, CommandOption(flag="--from")] = "",
     names: Mapping[str, str] | None = None,
     supersede: bool = False,
     layout: RatingLayout = NOTHING_SAID,
 ) -> ImportedLabels:
-    """Take labels from a file into the labelling phase: all of them, or nothing.
+    """Take labels that people gave elsewhere into the labelling phase: all of a file, or nothing.
 
     Args:
-        folder: the project's.
-        file: ratings in any shape (docs/ratings.md), Label Studio's JSON or JSON-MIN, or one of Potato's files.
-        form: `csv`, `parquet`, `label-studio` or `potato`; told from ending and content if not given.
+        folder: The project's folder.
+        file: Ratings (CSV, Excel, JSON, JSONL, Parquet; also folders) in any shape, Label Studio's JSON or JSON-MIN, or
+            a file of Potato's.
+        form: csv, parquet, label-studio or potato; seen from the file if not given.
         names: ours → the file's: of a column, a person or a criterion.
-        supersede: add a label that says something else than the one that is there, which is kept, too.
+        supersede: Add labels that contradict those that are there; both are kept.
         layout: how ratings stand in tables, where that is not seen from them.
 
     Raises:

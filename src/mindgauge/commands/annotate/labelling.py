@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 import msgspec
 
 from mindgauge.annotation.records import Policy
+from mindgauge.commands.command import CommandOption, Count, FromZero
 from mindgauge.raters.window import Unit
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame
@@ -65,18 +66,18 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
 class LabellingOptions(TypedDict, total=False):
     """`Labelling` as keyword arguments."""
 
-    batch: int
+    batch: Count
     gate: float
-    training: int
+    training: FromZero
     policy: str
     order: str | Path | Frame | None
     anchors: str | Path | None
     language: str | None
     url: str
     columns: Mapping[str, str] | None
-    limit: int | None
-    draw: int | str | None
-    random: int | None
-    seed: int
+    limit: Count | None
+    draw: Annotated[int | str | None, CommandOption(metavar="N")]
+    random: Count | None
+    seed: FromZero
     unit: str | None
     write_items: str | Path | None

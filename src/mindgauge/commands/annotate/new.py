@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import msgspec
 
@@ -21,6 +21,7 @@ from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import drawing, source
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
+from mindgauge.commands.command import COMMAS, command
 from mindgauge.raters.window import Unit
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted
@@ -95,11 +96,12 @@ class _Work(NamedTuple):
     notes: list[str]
 
 
+@command(first="items annotators benchmark rubric adjudicator batch gate training order limit draw unit")
 def annotate_new(
     folder: str | Path,
     *,
     items: str | Path | Frame,
-    annotators: str | Sequence[str],
+    annotators: Annotated[str | Sequence[str], COMMAS],
     benchmark: str | None = None,
     rubric: str | Path | None = None,
     adjudicator: str | None = None,
@@ -108,44 +110,41 @@ def annotate_new(
     command: str = "",
     **options: Unpack[LabellingOptions],
 ) -> NewProject:
-    """Set up an annotation project: items, batches, an order of work for each annotator, and a link for each person.
+    """Set up a project in which people label, and print one invitation link for each of them.
 
     The folder is a run directory with the same samples and replies, of a run also with all its ratings; people's
     ratings join them when a batch closes. It is made whole or not at all.
 
     Args:
-        folder: of the project; it must not exist, or be empty.
-        items: a table (docs/files.md) with `user` or `messages` and, where the question is about one,
-            `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
-            directory. Columns `probability` (or `weight`), `stratum` and so on say how a row was drawn (docs/annotation.md).
-        annotators: the names of those who label; the gate needs two.
-        benchmark: whose rubric is used; of a run with one benchmark, or with a rubric of its own, that one if not given.
-        rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
-            `rationales` asks about the reasons that a run's judges gave, and not whose they are.
-        adjudicator: who decides what is left after discussion; the owner if not given.
-        owner: who sees how far the work is and gives out links; called `owner` if not given.
-        database: a PostgreSQL URL; a file in the folder if not given.
+        folder: The project's folder, which is a run directory, too.
+        items: What is labelled: a table of dialogues (CSV, Excel, JSON, JSONL, Parquet), or a run directory.
+        annotators: Who labels: names, separated by commas.
+        benchmark: Whose rubric is used; a run knows its own.
+        rubric: A rubric file, in place of a benchmark; `rationales` asks about the reasons that a run's judges gave.
+        adjudicator: Who decides what is left after discussion; the owner if not given.
+        owner: Who sees how far the work is and gives out links; owner if not given.
+        database: postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.
         command: what the user typed, for the manifest.
         options: how people label:
 
-            batch: items that meet the gate together.
-            gate: the least agreement with which a batch closes, from 0 (chance) to 1.
-            training: anchors that each annotator labels first; 0 for none.
-            policy: how gold is read off the labels, `adjudicated` or `majority`.
-            order: a queue, which comes first: `review.csv` of `export --to review`, or a table with `subject` or `id`.
-            anchors: a file like a benchmark's `anchors.jsonl`, for the training round.
-            language: `en` or `zh`: of the page at first, and of items that do not say theirs.
-            url: under which people reach the page.
+            batch: Items that meet the gate together; 200 if not given.
+            gate: The least agreement with which a batch closes, 0 to 1; 0.4 if not given.
+            training: Anchors that everybody labels first; 0 for none, 10 if not given.
+            policy: How gold is read off the labels: adjudicated (if not given) or majority.
+            order: What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a
+                column `probability`, just that is labelled.
+            anchors: Texts with known levels for the training round, like an anchors.jsonl.
+            language: en or zh: of the page at first, and of items that name none.
+            url: Under which people reach the page; http://127.0.0.1:8765 if not given.
             columns: our name → the file's name of a column.
-            draw: of a run, label so many replies, drawn with known probabilities, which go with each rating: those that need
-                people most, and `random` of the rest by lot; or how many of which part of that order, `100=60,rest=50`.
-            random: how many of them are drawn from the rest; 50 if not given.
-            limit: at most this many items: the first of the queue, then by lot.
-            unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
-                of the person (`client`), shown without what was answered. Where `items` are transcripts (docs/transcripts.md),
-                they are cut into these.
-            write_items: a CSV, JSONL or Parquet file for the items that transcripts are cut into.
-            seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
+            draw: Of a run: label N replies, drawn with known probabilities: those that need people most, and --random
+                of the rest. Or blocks of that order: 100=60,400=40,rest=50.
+            random: With --draw: how many come from the rest by lot; 50 if not given.
+            limit: At most this many items: the first of --order, then at random.
+            unit: Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the
+                person (`client`); of a file: it holds transcripts, which are cut into these.
+            write_items: Write the items that transcripts are cut into by --unit: .csv, .jsonl or .parquet.
+            seed: Of the gate's resamples, and of --draw.
 
     Raises:
         TypeError: there is no such option.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Meta
 
 from mindgauge.annotation.people import link
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
 from mindgauge.annotation.web.guard import is_here, own_address
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.models.address import loopback
 
 if TYPE_CHECKING:
@@ -30,21 +32,22 @@ class Served(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+@command()
 def annotate_serve(
     folder: str | Path,
     *,
-    host: str = HOST,
-    port: int = PORT,
-    invite: str | None = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8765,
+    invite: Annotated[str | None, CommandOption(metavar="NAME")] = None,
     ready: Callable[[Served], None] = lambda _: None,
 ) -> None:
-    """Serve the page of a project until Ctrl-C.
+    """Serve the page on which people label, until Ctrl-C.
 
     Args:
-        folder: of the project, as `annotate_new` made it.
-        host: the address to listen on; anything but a loopback address lets others try to come in.
-        port: 0 takes any that is free.
-        invite: whom to make a new link for, as when an owner has lost theirs; their unused ones end.
+        folder: The project's folder.
+        host: The address to listen on. Anything but 127.0.0.1 lets others in the network try to come in.
+        port: Where to listen; 0 takes any port that is free.
+        invite: Print a new link for this person, who has lost theirs.
         ready: called once with where it runs.
 
     Raises:

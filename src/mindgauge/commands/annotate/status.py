@@ -13,6 +13,7 @@ from mindgauge.annotation.people import access
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Phase, Policy, Role
 from mindgauge.annotation.tasks import progress
+from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.rounding import plural
 from mindgauge.records.shell import command_line
@@ -113,11 +114,12 @@ class ProjectStatus(Tabular, msgspec.Struct, frozen=True):
         return [{"batch": b.batch, **msgspec.to_builtins(part)} for b in self.batches for part in b.people]
 
 
+@command()
 def annotate_status(folder: str | Path) -> ProjectStatus:
-    """Say how far a project is, and put closed batches into its run where that could not be done before.
+    """Say how far the work is, what the gate said, and who is awaited.
 
     Args:
-        folder: of the project.
+        folder: The project's folder.
 
     Raises:
         UsageError: there is no project.

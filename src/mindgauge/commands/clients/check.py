@@ -1,8 +1,8 @@
-"""`clients check`: is a model fit to play persons? Tried by itself, on a target whose replies are fixed."""
+"""`run --check-client`: is a model fit to play persons? Tried by itself, on a target whose replies are fixed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 
@@ -11,6 +11,7 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
 from mindgauge.commands.clients.list import situations
+from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import plural
@@ -50,32 +51,38 @@ class ClientCheck(Tabular, msgspec.Struct, frozen=True):
         return [msgspec.to_builtins(check) for check in self.client.checks]
 
 
+@command(
+    without="protocol qualify anchors batch mode method judge_runs judge_temperature judge_max_tokens own_family fresh",
+)
 def clients_check(
-    client: AnyModel,
+    client: Annotated[AnyModel, CommandOption(flag="--check-client", metavar="MODEL")],
     *,
     judge: AnyModel | Sequence[AnyModel] = (),
     situation: str = "risk",
-    turns: int = TURNS,
-    limit: int | None = None,
+    turns: Count = 8,
+    limit: Count | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     **options: Unpack[ClientCheckOptions],
 ) -> ClientCheck | DryRun:
-    """Let a client play persons to a target whose replies are fixed, and hold it against the limits. No model is under test.
+    """Let a client play persons to a target of fixed replies, and hold it against the limits; no model is under test.
 
     The target is kind and asks about the risk in one turn. Judges read what the client wrote, blind to the target; without
     one, roles, leaks and recovery are not checked.
 
     Args:
-        client: the model that plays.
-        judge: who rates what it wrote: models of other families.
-        situation: whose personas it plays: `risk`, …
-        turns: of a dialogue; the target asks in the fourth.
-        limit: at most this many dialogues, each with another person as long as there are others.
-        where: tag → values of the dialogues to hold, such as `language`.
-        out: the run directory; if not given, one that follows from the plan.
-        dry_run: only say what it would take.
+        client: Hold a model that plays persons against the limits, on a target of fixed replies; no model is under
+            test.
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        situation: With --check-client: whose personas it plays; risk if not given.
+        turns: Of a dialogue; the scripted listener asks in the fourth.
+        limit: At most this many, each with its variants, spread evenly over the classes; of dialogues each with another
+            person.
+        where: Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated.
+        out: The run directory; if not given, one that follows from the plan.
+        dry_run: Only say what it would take.
         options: how models are asked and judge, and what it may cost; see `run`.
 
     Raises:

@@ -1,13 +1,14 @@
-"""`data fetch`: bring the released files that may be had freely; of the others, say how to ask for them."""
+"""`papers fetch`: bring the released files that may be had freely; of the others, say how to ask for them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from mindgauge.commands.command import CommandOption, command
 from mindgauge.commands.data import released
 from mindgauge.commands.data.download import PublicFile, UnreachableError, download, is_whole, session
 from mindgauge.records.command_result import Tabular, noted
@@ -91,20 +92,20 @@ class _Errand(NamedTuple):
         return f"{self.mirror.rstrip('/')}/{self.family.family}/{file.path}" if self.mirror else file.url
 
 
-def data_fetch(
-    name: str, *, out: str | Path | None = None, mirror: str | None = None, pause: float = 1.0,
+@command(without="pause")
+def papers_fetch(
+    name: Annotated[str, CommandOption(metavar="[NAME]")], *, out: str | Path | None = None, mirror: str | None = None, pause: float = 1.0,
     say: Callable[[str], None] | None = None,
 ) -> FetchedData:  # fmt: skip
-    """Bring the released files of a benchmark that may be had freely; each is kept only if its SHA-256 is the known one.
+    """Bring the released files that may be had freely, each by its SHA-256; without a name, list what can be fetched. Exit code 1: not all could be had.
 
     A file that is here stays as it is; what has come of one that broke off is gone on with. Proxies of the environment
     are used (`HTTPS_PROXY`, `NO_PROXY`).
 
     Args:
-        name: of a benchmark or family.
-        out: the folder for its files, for `data=`; if not given, `data/FAMILY`.
-        mirror: where to ask in place of the authors' servers: an address below which the files lie as `out` has them,
-            in a folder of the family's name. If not given, that of `MINDGAUGE_MIRROR`.
+        name: A benchmark or family; if not given, all are listed.
+        out: The folder of the files; if not given, data/FAMILY.
+        mirror: Ask here in place of the authors' servers; also MINDGAUGE_MIRROR.
         pause: seconds before the second try of a file.
         say: is told of each file.
 

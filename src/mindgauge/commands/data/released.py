@@ -10,6 +10,7 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks.registry import asked_family
+from mindgauge.commands.command import command
 from mindgauge.commands.data.download import PublicFile, is_whole
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
@@ -123,12 +124,13 @@ class DataListings(Tabular, msgspec.Struct, frozen=True):
         return self.data
 
 
-def data_list(names: str | Sequence[str] = (), *, out: str | Path | None = None) -> DataListings:
-    """List the released files of benchmarks, and which of them are here.
+@command(without="names")
+def papers_list(names: str | Sequence[str] = (), *, out: str | Path | None = None) -> DataListings:
+    """List the released files: how many may be had freely, which are here, how to ask for the others.
 
     Args:
         names: benchmarks or families; all, if none is named.
-        out: the folder in which a benchmark's files are looked for; if not given, `data/FAMILY`.
+        out: The folder of the files; if not given, data/FAMILY.
 
     Raises:
         UsageError: there is no such benchmark.

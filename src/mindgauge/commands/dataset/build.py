@@ -10,6 +10,7 @@ import msgspec
 from mindgauge.analysis.dataset import recipe as recipes
 from mindgauge.analysis.dataset.build import build
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord
+from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.rounding import count, plural
@@ -47,16 +48,17 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count(number)}" for name, number in counts.items())
 
 
+@command(doing="Building")
 def dataset_build(recipe: str | Path, *, out: str | Path) -> DatasetBuilt:
-    """Build a data set as a recipe says (docs/datasets.md).
+    """Build a data set: every row of its sources becomes an item, or is dropped with a reason.
 
     The folder holds `items.parquet`, `dropped.parquet` with a reason for each row, the recipe, what became of each row in
     `dataset.json`, and checksums. The same contents give the same tables to the byte, in whatever order files and rows
     stand.
 
     Args:
-        recipe: a TOML file; its sources lie beside it.
-        out: the folder to write; an earlier one is replaced only where nobody changed it, and where it has no labels of people.
+        recipe: RECIPE.toml: sources with their licences, and steps in order.
+        out: The folder to write.
 
     Raises:
         UsageError: the recipe is wrong, or the folder holds something else, or labels of people.

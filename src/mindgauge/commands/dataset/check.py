@@ -1,53 +1,55 @@
-"""`dataset check`: people label a part of what a panel labelled, blind: what it disagrees on, and a part drawn by lot."""
+"""`dataset label --annotators`: people label a part of what a panel labelled, blind: what it disagrees on, and a part drawn by lot."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
 from mindgauge.analysis.dataset import panel
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate.new import NewProject, annotate_new
+from mindgauge.commands.command import COMMAS, Count, FromZero, command
 from mindgauge.commands.dataset import opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@command(without="adjudicator batch gate seed")
 def dataset_check(
     run: str | Path,
     *,
-    annotators: str | Sequence[str],
+    annotators: Annotated[str | Sequence[str], COMMAS],
     out: str | Path,
-    number: int = 200,
-    disputed: int = 50,
+    number: Count = 200,
+    disputed: FromZero = 50,
     criterion: str | None = None,
     adjudicator: str | None = None,
     batch: int = 200,
     gate: float = 0.4,
-    training: int = 10,
-    seed: int = 0,
+    training: FromZero = 10,
+    seed: FromZero = 0,
     command: str = "",
 ) -> NewProject:
-    """Set up an annotation project in which people label a part of the items, without a label or a word of the panel.
+    """Let people label a part of what a panel labelled, blind: set up their project, and print a link for each of them.
 
     Those that verdicts differ most on come first, each for itself; of the others as many are drawn of each label of the
     panel, ties and unreadable ones among them, so that they stand for all of theirs.
 
     Args:
-        run: of `dataset_label`.
-        annotators: who labels; the gate needs two.
-        out: the project's folder (docs/annotation.md).
-        number: how many are drawn by lot.
-        disputed: how many come first, at most.
-        criterion: whose labels are checked; needed where there are several.
-        adjudicator: who decides what is left after discussion; the owner if not given.
-        batch: items that meet the gate together.
-        gate: the least agreement of people.
-        training: texts with known levels that each labels first; a rubric of your own has none.
-        seed: of the lot.
+        run: The run of `dataset label`.
+        annotators: Let these people label a part of what the panel labelled, blind: names, separated by commas.
+        out: The annotation project's folder.
+        number: With --annotators: items drawn by lot, as many of each label of the panel.
+        disputed: With --annotators: at most this many come first because the panel disagrees most.
+        criterion: Which criterion the labels are, where the rubric has several.
+        adjudicator: With --annotators: who decides what is left after discussion; the owner if not given.
+        batch: With --annotators: items that meet the gate together.
+        gate: With --annotators: the least agreement of people, 0 to 1.
+        training: With --annotators: texts with known levels that each person labels first, where a benchmark has them.
+        seed: With --annotators: of the lot.
         command: what the user typed, for the manifest.
 
     Raises:

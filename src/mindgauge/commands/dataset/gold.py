@@ -1,4 +1,4 @@
-"""`dataset gold`: people's labels and the panel's go to the items, with how far each can be trusted."""
+"""`dataset label --people`: people's labels and the panel's go to the items, with how far each can be trusted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mindgauge.analysis.dataset.labels import LABELS, UNDECIDED, LabelRecord
 from mindgauge.analysis.dataset.panel import DISPUTED
 from mindgauge.annotation import ratings
 from mindgauge.annotation.project import Annotation
+from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.command_result import Tabular
@@ -58,20 +59,21 @@ class DatasetLabelled(Tabular, LabelRecord, frozen=True, kw_only=True):
         return self.classes
 
 
+@command()
 def dataset_gold(
     folder: str | Path, *, panel: str | Path, people: str | Path, criterion: str | None = None, out: str | Path | None = None
 ) -> DatasetLabelled:  # fmt: skip
-    """Give the items people's labels and the panel's, and measure how far the panel is from people.
+    """Give the items people's labels and the panel's, and say how far the panel is from people.
 
     Gold is people's alone: what more than half of those who labelled an item say, or the adjudicator. The panel's label stands
     beside it and never takes its place.
 
     Args:
-        folder: the data set.
-        panel: the run of `dataset_label`.
-        people: the project of `dataset_check`, with a closed batch at least.
-        criterion: which one the labels are; needed where there are several.
-        out: a folder to write; if not given, the data set's own.
+        folder: A data set that was built.
+        panel: With --people: the run of the panel.
+        people: Give the items people's labels and the panel's, and compare them: the project of --annotators.
+        criterion: Which criterion the labels are, where the rubric has several.
+        out: The folder to write; if not given, the data set's own.
 
     Raises:
         UsageError: a folder holds none of what it should.
@@ -126,7 +128,7 @@ def _labelled(project: Path, source: PanelRun) -> tuple[pl.DataFrame, float]:
     )
     if (frame["draw"].fill_null("") != source.panel.draw).any():
         raise DataError(
-            f"{project}: not drawn from what this panel says now; make it anew with mindgauge dataset check"
+            f"{project}: not drawn from what this panel says now; make it anew with mindgauge dataset label"
         )
     return frame, gate
 

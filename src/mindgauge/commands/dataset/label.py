@@ -11,6 +11,7 @@ from mindgauge.analysis.dataset import agreed
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.labels import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
 from mindgauge.commands.run import run
 from mindgauge.records.command_result import Tabular, noted
@@ -18,6 +19,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.runs.forecast import DryRun
+from mindgauge.runs.options import OF_REPLIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,6 +62,10 @@ class LabelledByPanel(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return self.labels
 
 
+@command(
+    first="judge out rubric benchmark criterion runs annotators number panel people max_cost dry_run",
+    without=f"{' '.join(OF_REPLIES)} system header label fresh instrument as_published show_requests",
+)
 def dataset_label(
     folder: str | Path,
     *,
@@ -71,18 +77,18 @@ def dataset_label(
     dry_run: bool = False,
     **options: Unpack[RunOptions],
 ) -> LabelledByPanel | DryRun:
-    """Let models label the items of a data set. The same call continues where an earlier one stopped.
+    """Let a panel of models label the items; then people a part of them (--annotators), and say how far the panel is from people (--people).
 
     A judge's label is what more than half of its runs say, the panel's what more than half of its judges do.
 
     Args:
-        folder: a data set, as `dataset_build` wrote it.
-        judge: who labels: models, functions, and of a closed benchmark classifiers.
-        out: the run directory.
-        rubric: a rubric file about what a person says.
-        benchmark: in its place, a benchmark with a closed question about what a person says.
-        criterion: which one the labels are; needed where there are several.
-        dry_run: only say what it would take.
+        folder: A data set that was built; with --annotators, the run of the panel.
+        judge: A model that labels: provider/name, http://HOST:PORT/v1#name, local/…. May be repeated.
+        out: The run directory, or what is written by the other steps.
+        rubric: A rubric file of your own about what a person says (docs/own_rubric.md).
+        benchmark: In place of a rubric: a benchmark with a closed question about what a person says.
+        criterion: Which criterion the labels are, where the rubric has several.
+        dry_run: Only say what it would take.
         options: how models are asked, and what it may cost, as `run` takes them: `runs`, `temperature`, `max_cost`, …
 
     Raises:

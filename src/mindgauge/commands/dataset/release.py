@@ -11,6 +11,7 @@ from mindgauge.analysis.audit.finding import Severity
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.sources import conflict, spdx
 from mindgauge.commands.audit import audit
+from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import MindgaugeError, UsageError
@@ -44,17 +45,18 @@ class DatasetReleased(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
+@command(doing="Auditing")
 def dataset_release(
     folder: str | Path, *, to: str, out: str | Path, licence: str = "", below_gate: bool = False
 ) -> DatasetReleased:
-    """Write a release of a data set: items, data card, datasheet, checksums.
+    """Release a data set with card, datasheet and checksums; not while the audit finds errors, a licence forbids it, or people do not agree on its labels.
 
     Args:
-        folder: a data set, as `dataset_build` wrote it.
-        to: `hub`, the layout of Hugging Face, or `folder`, a table as CSV and Parquet.
-        out: the folder to write; an earlier release there is replaced where nobody changed it, a data set never.
-        licence: under which it is released; the recipe's if not given.
-        below_gate: release labels on which people agree less than the gate asks for, too; the card then says so first.
+        folder: A data set that was built.
+        to: hub (the layout of Hugging Face) or folder (CSV and Parquet).
+        out: The folder to write.
+        licence: Under which it is released; if not given, the recipe's.
+        below_gate: Also where people agree less on its labels than the gate asks for; the card then says so first.
 
     Raises:
         UsageError: there is no data set, none of these forms, no licence, or the destination holds something else.

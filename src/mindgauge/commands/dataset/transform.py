@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import msgspec
 import polars as pl
@@ -16,6 +16,7 @@ from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SA
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
+from mindgauge.commands.command import COMMAS, FromZero, command
 from mindgauge.commands.dataset import opened, writing
 from mindgauge.commands.dataset.writing import Writers, Wrote
 from mindgauge.models.family import same_family
@@ -64,46 +65,42 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
         return self.changes
 
 
+@command(first="form out model checker sample seed run max_cost dry_run concurrency temperature price")
 def dataset_transform(
     folder: str | Path,
     *,
-    form: str | Sequence[str],
+    form: Annotated[str | Sequence[str], COMMAS],
     out: str | Path,
     model: AnyModel | None = None,
     checker: AnyModel | None = None,
-    sample: int = 0,
-    seed: int = 0,
+    sample: FromZero = 0,
+    seed: FromZero = 0,
     run: str | Path | None = None,
     dry_run: bool = False,
     **options: Unpack[TransformOptions],
 ) -> DatasetTransformed | DryRun:
-    """Write the items of a data set in other forms, as a data set of the same kind (docs/datasets.md).
+    """Write items in other forms: by rule, or by a model whose every text is checked; the same command goes on where it stopped.
 
     What is made keeps group, cluster, split, source and licence of its item, whose id stands in `base`; `variant` says what
     it is. What a check does not pass is dropped, with the reason. The same call goes on where an earlier one stopped.
 
     Args:
-        folder: a data set, as `dataset_build` or this wrote it.
-        form: by rule `plain`, `noise`, `personas`, `jailbreak`, `options`, or part of one (`noise:word`, `jailbreak:cot`); by a
-            model `utterance`, `dialogue`, `story`, `secret`; alone `identity`, which keeps texts that leave open who writes.
-        out: the folder to write.
-        model: that writes.
-        checker: that checks what was written; the same model if not given, which is said.
-        sample: so many of what was written are drawn for people, with known probabilities.
-        seed: of all draws.
-        run: the run directory of the calls; if not given, one that follows from the plan.
-        dry_run: only say what it would take.
+        folder: A data set that was built.
+        form: plain, noise, personas, jailbreak, options, or part of one (noise:word); by a model: utterance, dialogue,
+            story, secret, identity. Several separated by commas.
+        out: The folder to write.
+        model: That writes, or reads, the items.
+        checker: A model that checks it; the same if not given.
+        sample: Draw this many of what was written for people to look at.
+        seed: Of all draws.
+        run: The run directory of the calls; if not given, one that follows from the plan.
+        dry_run: Only say what it would take.
         options: how models are called, and what it may cost:
 
-            temperature: of the model that writes; its own default if not given.
-            max_tokens: its longest answer.
-            judge_temperature: of the checker.
-            judge_max_tokens: its longest answer.
-            max_cost: US dollars that the run may cost in all.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what the user must know.
-            command: what the user typed, for the manifest.
+            temperature: Of the model that writes; its own default if not given.
+            max_tokens: The longest answer asked of the model that writes.
+            judge_temperature: Of the checker.
+            judge_max_tokens: The longest answer asked of the checker.
 
     Raises:
         TypeError: there is no such option.

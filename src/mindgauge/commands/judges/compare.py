@@ -12,6 +12,7 @@ from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judge_comparison import compare as judging
 from mindgauge.analysis.judge_comparison.compare import IntervalOptions
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
+from mindgauge.commands.command import Count, FromZero, Resamples, command
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import AnyModel
 
 
-def compare(
+@command(
+    first="replies judge rubric reference judge_runs method limit out max_cost dry_run seed",
+    without="batch",
+    defaults=COMPARED,
+)
+def judges_compare(
     name: str | None = None,
     *,
     replies: str | Path | Frame,
@@ -40,48 +46,34 @@ def compare(
     reference: str | Sequence[str] = (),
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     dry_run: bool = False,
-    resamples: int = 2000,
-    seed: int = 0,
+    resamples: Resamples = 2000,
+    seed: FromZero = 0,
     **options: Unpack[CompareOptions],
 ) -> JudgeComparison | DryRun:
-    """Judge the same replies by several models and methods, and say what differs; the same call goes on where it stopped.
+    """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences.
 
     Everything goes into a run of its own, so that a run whose replies are judged stays as it is. Of a run with people's
     ratings, only the replies that they rated are judged; judges that rated them before are compared, too.
 
     Args:
-        name: an open benchmark; of a run with one benchmark, or with a rubric of its own, that one if not given.
-        replies: a run directory, or a file or table as `rate` reads it, with people's labels in columns
-            `label.CRITERION`.
-        judge: models that judge.
-        rubric: in place of a name, a rubric file.
-        reference: the raters of the run to compare with; people if not given.
-        out: the directory of the comparison's own run; if not given, one that follows from the plan.
+        name: A benchmark; leave it out with --rubric, or with a run that has but one.
+        replies: A run directory, or a table of replies (CSV, Excel, JSON, JSONL, Parquet) with people's labels as
+            label.CRITERION or label.PERSON.CRITERION.
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        reference: Raters of the run to compare with; people if not given. May be repeated.
+        out: The run directory; if not given, one that follows from the plan.
         columns: our name → the file's name of a column.
-        limit: at most this many replies, whole dialogues, drawn evenly over the samples.
-        dry_run: only say what it would take.
-        resamples: of conversations, for the intervals of systems' correlations.
-        seed: of the generators.
-        options: how judges judge, and what it may cost:
-
-            method: of judging: `general`, `rule`, `chain`.
-            judge_runs: judgements per reply, judge and method.
-            mode: `joint` or `split`.
-            protocol: `gold` or `recognised`, see `run`.
-            judge_temperature: of the judges; None for their own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            instrument: a folder with prompts and a rubric of another instrument, such as the authors' (docs/own_prompts.md): judges rate by
-                it and by the benchmark's own, so that both stand beside people on the same replies.
-            max_cost: US dollars.
-            own_family: let models judge replies by models of their own family, too.
-            qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
-            anchors: at most this many of those, spread over levels and protocols, see `run`.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            notice: called, before anything is sent, with what will probably be too long for a model.
-            command: what the user typed, for the manifest.
+        limit: At most this many replies, whole dialogues.
+        dry_run: Only say what it would take.
+        resamples: Of conversations.
+        seed: Of the resampling.
+        options: How judges judge, and what it may cost: the fields of `Judging`, `Settings` and `RunConfig` in
+            `mindgauge.runs.options`, each with its sentence there.
 
     Raises:
         TypeError: there is no such option.
@@ -90,7 +82,7 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, CompareOptions, compare, judging=COMPARED, dry_run=dry_run)
+    config = RunConfig.of(options, CompareOptions, judges_compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
     (other,) = instrument_folder.one([benchmark], config.instrument)
     if benchmark.closed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.commands.command import FromZero, Resamples, command
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.escalation.result import Escalation
 
 
-def escalation(
+@command(doing="Learning orders of reading")
+def judges_escalation(
     run: str | Path,
     *,
     unsafe: str,
@@ -22,21 +24,21 @@ def escalation(
     target: float = 0.95,
     confidence: float = 0.9,
     tolerated: float = 0.02,
-    resamples: int = 1000,
-    seed: int = 0,
+    resamples: Resamples = 1000,
+    seed: FromZero = 0,
 ) -> Escalation:
-    """Say what share of a run's replies people must read, in whose order, to find those that they call unsafe.
+    """Say what share of the replies people must read, in whose order, to find those that they call unsafe.
 
     Args:
-        run: a run directory with ratings by people and by judges.
-        unsafe: what one person has to say of a reply for it to be unsafe: `safety<=2`, or `label=harmful,unclear`.
-        reference: whose word counts; people's (`rater_kind` person, else gold) if not given.
-        benchmark: which of the run's, where people rated several.
-        target: the share of the unsafe replies to be found.
-        confidence: with which a guaranteed threshold finds that share, or lets no more than `tolerated` pass.
-        tolerated: the share of what passes unread that may be unsafe.
-        resamples: of the bootstrap; learned orders are learned anew on every one.
-        seed: of the bootstrap, and of the groupings into folds.
+        run: A run directory with ratings by people and by judges.
+        unsafe: What one person has to say of a reply for it to be unsafe: safety<=2, or label=A,B.
+        reference: Whose word counts, if not people's. May be repeated.
+        benchmark: Which of the run's, where people rated several.
+        target: The share of the unsafe replies to be found.
+        confidence: Of what is guaranteed.
+        tolerated: The share of what passes unread that may be unsafe.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap and the folds.
 
     Raises:
         UsageError: there is no run, or an option is wrong.

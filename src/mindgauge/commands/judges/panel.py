@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from mindgauge.commands.command import CommandOption, Count, FromZero, Resamples, command
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 
@@ -17,32 +18,33 @@ if TYPE_CHECKING:
 JURIES = ("mean", "median", "majority", "minimum", "weighted")
 
 
-def panel(
+@command(doing="Putting judges together")
+def judges_panel(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
-    how: Sequence[str] = JURIES,
-    judges: Sequence[str] = (),
-    quorum: int | None = None,
+    how: Annotated[Sequence[str], CommandOption(flag="--panel", commas=True)] = JURIES,
+    judges: Annotated[Sequence[str], CommandOption(flag="--judge")] = (),
+    quorum: Count | None = None,
     reference: str | Sequence[str] = (),
-    criteria: Sequence[str] = (),
+    criteria: Annotated[Sequence[str], CommandOption(flag="--criterion")] = (),
     scale: str | Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
+    resamples: Resamples = 2000,
+    seed: FromZero = 0,
 ) -> Panels:
-    """Put judges' ratings together to juries and compare these with their members; nothing is asked.
+    """Put judges together to juries, beside their members and the best single judge; nothing is asked.
 
     Args:
-        ratings: run directories or tables of ratings, as `reliability` reads them.
-        how: juries: mean, median, majority, minimum, weighted.
-        judges: the members; all models if not given.
-        quorum: members that need a verdict for the jury to have one; all if not given.
-        reference: whom to compare with; people if not given and there are any.
-        criteria: only these.
-        scale: as `reliability` takes it.
+        ratings: Run directories, or ratings files, as `reliability` reads them.
+        how: Juries: mean, median, majority, minimum, weighted; several with commas.
+        judges: A member; all models if none is named. May be repeated.
+        quorum: Members that need a verdict; all if not given.
+        reference: Whom to compare with, if not people. May be repeated.
+        criteria: Only this criterion. May be repeated.
+        scale: 1:5, or worst,…,best; or CRITERION=1:5. May be repeated.
         columns: our name → the file's name of a column.
-        resamples: of the bootstrap.
-        seed: of the bootstrap and the folds.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap and the folds.
 
     Raises:
         UsageError: an option is wrong, or there are fewer than two judges.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 
@@ -12,6 +12,7 @@ from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.probes import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
+from mindgauge.commands.command import COMMAS, Count, command
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
@@ -51,45 +52,43 @@ class StressOptions(CommandOptions, total=False):
     judge_max_tokens: int | None
 
 
-def stress(
+@command(
+    first="benchmark rubric replies probes limit judge_runs method each out max_cost dry_run",
+    without="batch",
+    defaults=STRESSED,
+)
+def judges_stress(
     judge: AnyModel,
     *,
     benchmark: str | None = None,
     rubric: str | Path | None = None,
     replies: str | Path | Frame | None = None,
     columns: Mapping[str, str] | None = None,
-    probes: str | Sequence[str] = (),
-    limit: int | None = None,
-    each: int = EACH,
+    probes: Annotated[str | Sequence[str], COMMAS] = (),
+    limit: Count | None = None,
+    each: Count = 4,
     out: str | Path | None = None,
     dry_run: bool = False,
     **options: Unpack[StressOptions],
 ) -> Stress | DryRun:
-    """Put the same replies to a judge in other forms, and say which forms move it. The same call continues where it stopped.
+    """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?
 
     Args:
-        judge: a model.
-        benchmark: an open one, whose rubric and prompts the judge works with; of a run with one, that one if not given.
-        rubric: in its place, a rubric file.
-        replies: what is rated: a file or table as `rate` reads it, or a run with replies to the benchmark and perhaps
-            people's ratings; the benchmark's anchors if not given.
+        judge: The model to put under stress.
+        benchmark: An open benchmark, whose rubric and prompts it works with.
+        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+            by name: psycrisis/likert.
+        replies: Replies to rate: a file or a run; the benchmark's anchors if not given.
         columns: our name → the file's name of a column.
-        probes: which ones; all if not given.
-        limit: at most this many replies; of the anchors, some of every language.
-        each: replies that each injection is tried on.
-        out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
-        dry_run: only say what it would take.
+        probes: Which probes, separated by commas; all if not given.
+        limit: At most this many replies.
+        each: Replies that each injection is tried on.
+        out: The run directory; if not given, one that follows from the plan.
+        dry_run: Only say what it would take.
         options: how the judge judges, and what it may cost:
 
-            judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
-            mode: `joint` or `split`; the other is one of the probes.
-            method: `general`, `rule` or `chain`.
-            judge_temperature: of the judge; None for its own default.
-            judge_max_tokens: the longest answer asked of a judge.
-            max_cost: US dollars.
-            settings: how endpoints are called.
-            progress: called with the stage, and how many of its calls are done, of how many.
-            command: what the user typed, for the manifest.
+            judge_runs: Verdicts on each version; two at least say how often the judge changes its mind by itself.
+            method: One of general, rule or chain.
 
     Raises:
         TypeError: there is no such option.
@@ -98,7 +97,7 @@ def stress(
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, StressOptions, stress, judging=STRESSED, dry_run=dry_run)
+    config = RunConfig.of(options, StressOptions, judges_stress, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     task = standalone_rubric.asked(benchmark, rubric, *manifest.of_source(replies))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from mindgauge.commands.command import CommandOption, Count, FromZero, command
 from mindgauge.commands.logs import sample as sampling
 from mindgauge.commands.logs.sample import LogStratum
 from mindgauge.records import transcripts
@@ -80,32 +81,47 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join([*shown, *([f"and {rest} more"] if rest > 0 else [])])
 
 
-def logs(
+@command()
+def logs_show(files: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None) -> LogSummary:
+    """Say what is in logs, without a word of it.
+
+    Args:
+        files: Logs or transcripts: files, folders, zips.
+        columns: our name → the file's name of a column.
+
+    Raises:
+        DataError: nothing can be read.
+    """
+    return logs_sample(files, columns=columns)
+
+
+@command()
+def logs_sample(
     files: str | Path | Sequence[str | Path],
     *,
     out: str | Path | None = None,
-    sample: int | None = None,
+    sample: Count | None = None,
     by: Sequence[str] = (),
-    seed: int = 0,
+    seed: FromZero = 0,
     names: str | Path | None = None,
-    scrub: bool = True,
+    scrub: Annotated[bool, CommandOption(flag="--keep-personal")] = True,
     text: bool = True,
     columns: Mapping[str, str] | None = None,
 ) -> LogSummary:
-    """Look at logs, and write dialogues of them for `rate(dialogues=…)` if asked to.
+    """Draw a sample that speaks for all, without personal data, for `rate --dialogues`.
 
     Nothing that is returned or printed holds a word of what was said. What is written is without personal data as far as
     rules find it (`mindgauge.records.redaction.personal`), and with numbers in place of people's ids.
 
     Args:
-        files: logs (docs/logs.md) or transcripts, folders or zips of them.
-        out: the file to write, `.jsonl`, a dialogue a line; if not given, nothing is written.
-        sample: draw so many dialogues by lot, and write each with its probability; all, if not given.
-        by: what strata differ in, as many dialogues of each: model, month, language, length, risk, or a tag.
-        seed: of the lot.
-        names: a file of names, one a line, to replace; those by which people introduce themselves go with them.
-        scrub: whether personal data are replaced.
-        text: whether what is written holds what was said, or only what is known of it.
+        files: Logs or transcripts: files, folders, zips.
+        out: Write dialogues here, one a line: sample.jsonl.
+        sample: Draw this many by lot, each written with its probability; all, if not given.
+        by: As many of each model, month, language, length or risk, or of each value of a tag. May be repeated.
+        seed: Of the lot.
+        names: Replace these names, too, one a line, and those by which people introduce themselves.
+        scrub: Write addresses, numbers, accounts and ids as they are.
+        text: Write what is known of dialogues, and nothing that was said.
         columns: our name → the file's name of a column.
 
     Raises:

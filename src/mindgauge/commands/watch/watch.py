@@ -1,13 +1,14 @@
-"""`watch`: one look at what is new in a folder of logs. The same call looks again, or finishes a look that broke off."""
+"""`logs watch`: one look at what is new in a folder of logs. The same call looks again, or finishes a look that broke off."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
+from msgspec import Meta
 
 from mindgauge import benchmarks
 from mindgauge.analysis.gate import build_rules, measured
@@ -15,6 +16,7 @@ from mindgauge.analysis.gate import policy as gate_policy
 from mindgauge.analysis.gate.measured import GateSide
 from mindgauge.analysis.watch import Look, RateKey, WatchedRate, broken, watched
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, STATUS_RATES
+from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.commands.gate import read_build
 from mindgauge.commands.logs.sample import lot
 from mindgauge.commands.rate import rate
@@ -130,36 +132,42 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
         return [{**rate.key._asdict(), **msgspec.structs.asdict(rate), "key": None} for rate in rates]
 
 
-def watch(
+@command(
+    first="policy judge out benchmark unit sample apart every max_cost concurrency",
+    without="seed as_published show_requests write_items instrument ask shots own_family anchors judge_max_tokens judge_temperature",
+)
+def logs_watch(
     source: str | Path,
     *,
     policy: str | Path,
     judge: AnyModel | Sequence[AnyModel],
     out: str | Path,
-    name: str | None = None,
+    name: Annotated[str | None, CommandOption(flag="--benchmark")] = None,
     unit: str | None = None,
-    sample: int = SAMPLE,
+    sample: Count = 50,
     seed: int = 0,
-    apart: int = APART,
+    apart: Annotated[int, Meta(ge=2)] = 200,
     columns: Mapping[str, str] | None = None,
     **options: Unpack[RateOptions],
 ) -> WatchResult:
-    """Look at what is new in a folder of logs: draw some of it, have it rated, and hold it against a policy's bounds.
+    """Look at what is new in a folder of logs: draw some, rate it, hold it against bounds. Exit code 0: no alarm, 1: alarm, 3: cannot tell.
 
     Each look adds to the evidence that a bound is passed (`mindgauge.stats.detector`); an alarm is raised when it is
     strong enough that, at a rate that stands at its limit, alarms are `apart` looks apart on average, at least. Rules
     that forbid a level raise one at the first reply. Rules that compare are left to `gate`.
 
     Args:
-        source: a file or folder of transcripts, in any shape (docs/transcripts.md).
-        policy: a gate's policy (docs/gate.md); its `must` rules count, and what it needs of a judge.
-        judge: who rates, as in `rate`.
-        out: the folder of the watch: a run for each look, what it met, and a page with the charts.
-        name: the benchmark by which is rated; if not given, the one that the policy names.
-        unit: what is rated at once, as in `rate`.
-        sample: dialogues that are drawn of what is new; all, where fewer are.
+        source: Where logs are written: a file or folder of transcripts.
+        policy: A gate's policy, whose [[must]] rules are held.
+        judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
+            repeated; in Python also functions.
+        out: The folder of the watch: its looks, and a page with charts.
+        name: By which is rated; if not given, the policy's.
+        unit: Rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone (`client`), or
+            several: `turn,client,dialogue`; `both` is `turn,dialogue`.
+        sample: Dialogues drawn of what is new, at each look.
         seed: of the draw.
-        apart: looks between false alarms on average, at least, over all rates together.
+        apart: Looks between false alarms on average, at least.
         columns: our name → the file's name of a column.
         options: as in `rate`.
 

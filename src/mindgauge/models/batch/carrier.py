@@ -291,7 +291,7 @@ class BatchRunner:
         under_way = self.under_way()
         if not under_way:
             return EndpointError(
-                f"{self._terms.name}: {self._transport.url} did not work for as long as --wait allows: {problem}"
+                f"{self._terms.name}: {self._transport.url} did not work for as long as wait in mindgauge.toml allows: {problem}"
             )
         return UnderWayError(
             f"waited {self._terms.wait:g} min: {under_way}; run the same command again to collect them"

@@ -28,11 +28,11 @@ def on_ray(model: Model, spec: str, settings: Settings) -> Model:
         UsageError: it is a bot of the user's own, Ray is not installed, or `local_only` forbids this cluster.
     """
     if isinstance(model, Bot):
-        raise UsageError(f"--engine {settings.engine}: {model.name} is a bot of your own, which is asked from this process; leave --engine away")  # fmt: skip
+        raise UsageError(f"engine {settings.engine}: {model.name} is a bot of your own, which is asked from this process; leave the engine away")  # fmt: skip
     if spec.startswith("replay/") or isinstance(model, ByHand) or not settings.sends:
         return model
     if find_spec("ray") is None or find_spec("grpc") is None:
-        raise UsageError(f"--engine {settings.engine} needs Ray: pip install 'mindgauge[ray]'")
+        raise UsageError(f"engine {settings.engine} needs Ray: pip install 'mindgauge[ray]'")
     from mindgauge.models.ray.cluster import Cluster
     from mindgauge.models.ray.model import RayModel
 

@@ -150,7 +150,7 @@ def _reach(address: str, host: str, port: int) -> None:
             grpc.channel_ready_future(channel).result(WAIT)
         except grpc.FutureTimeoutError as error:
             raise MindgaugeError(
-                f"no Ray cluster at {address}: waited {WAIT:g} s; start one there, or use --engine ray without an address for a local one"
+                f'no Ray cluster at {address}: waited {WAIT:g} s; start one there, or set engine = "ray" in mindgauge.toml without an address for a local one'
             ) from error
         token = _token()
         alive = channel.unary_unary(CLIENT_ALIVE if address.startswith("ray://") else HEAD_ALIVE)

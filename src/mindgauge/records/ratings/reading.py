@@ -171,7 +171,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
         return None
     if set(long.COLUMNS) <= {
         *sheet.frame.columns
-    }:  # what `mindgauge ratings` wrote, where a formula's mark stands behind an apostrophe
+    }:  # what `reliability --show-reading` wrote, where a formula's mark stands behind an apostrophe
         sheet = sheet._replace(frame=sheet.frame.with_columns(pl.all().str.replace(r"^'([=+\-@])", "$1")))
     exported = (
         tasks.read(sheet) or exports.read(one_table.expanded(sheet)) or read_form(layers.under_headers(sheet, []))

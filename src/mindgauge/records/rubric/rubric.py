@@ -176,7 +176,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return "\n\n".join(order(criterion.nodes) for criterion in self.criteria if criterion.nodes)
 
     def write(self, path: Path) -> None:
-        """Write it as a rubric file with its checksum, which `load` reads as the same rubric."""
+        """Write it as a rubric file with its checksum, which `papers load` reads as the same rubric."""
         private.write(path, sealed.seal(tomli_w.dumps(_said(msgspec.to_builtins(self)))))
 
     @classmethod

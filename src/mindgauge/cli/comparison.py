@@ -1,14 +1,10 @@
-"""`mindgauge compare`."""
+"""What is printed of systems beside each other: by `compare`, and of runs of a suite their profile."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from mindgauge.cli import answer, options, render, terminal
-from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.cli import answer, render, terminal
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import write
 
@@ -16,32 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
+    from mindgauge.analysis.profile import Profile
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import RankedSystems
 
+TASKS, RANKS = {"over the tasks", "without"}, {"mean of task ranks", "rank of that mean"}
+"""Columns of the report's table of dimensions: what the table below tells, and the source's own way."""
 
-def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories; one will do where it holds several models.")],
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            metavar="TAG",
-            help="Compare each model with itself: its replies to the samples with one value of a tag and with another, such as variant of what `dataset transform` made.",
-        ),
-    ] = "",
-    full: Annotated[bool, typer.Option("--full", help="Every metric, and every two systems.")] = False,
-    show_unreliable: ShowUnreliable = False,
-    json: options.Json = False,
-) -> None:
-    """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
-    from mindgauge.commands.compare import compare as function
 
-    with render.working("Comparing"):
-        result = function(list(runs), by=by)
-    if json:
-        render.as_json(result)
-        return
+def show_compare(result: SystemComparison, *, full: bool = False, show_unreliable: bool = False) -> None:
+    """Print which system is better, on what.
+
+    Args:
+        result: what the command returned.
+        full: Everything: every table, every row, every note.
+        show_unreliable: Show, marked, the scores of judges that agree too little with people.
+    """
     raters = {measure.rater for measure in result.measures}
     names = dict.fromkeys([*(system.model for system in result.systems), *raters])
     with terminal.short([*names]):
@@ -205,3 +191,70 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> list[str]:
         for m in measures
         if m.unused and m.slice == "all"
     ]
+
+
+# The profile of runs of a suite.
+
+
+def show_profile(result: Profile, *, ranks: bool = False, full: bool = False) -> None:
+    """Print how models do over the dimensions of a suite.
+
+    Args:
+        result: what the command returned.
+        full: Everything: every table, every row, every note.
+        ranks: Of a suite: also the source's ranks, of the mean of task ranks.
+    """
+    with terminal.short([*result.models, *filter(None, [result.judge])]):
+        profile_first(result)
+        profile_tables(result, full=full, ranks=ranks)
+        render.notes(result.notes, full=full)
+    answer.then("report", *result.runs)
+
+
+def profile_first(result: Profile) -> None:
+    """Print where models are weakest, and how rough that is."""
+    from mindgauge.reports.profile import lead
+
+    answer.first(*lead.first_words(result))
+
+
+def profile_tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:
+    """Print the dimensions, the weakest first, and with `full` its tasks, as the report's own tables; then what is lacking.
+
+    Args:
+        result: the profile.
+        full: every dimension and task.
+        ranks: also the source's ranks.
+    """
+    from mindgauge.reports.profile import overview
+
+    labels = {model: model for model in result.models}
+    lowest: dict[str, float] = {}
+    for score in result.dimensions:
+        value = 2.0 if score.value is None else score.value
+        lowest[score.dimension] = min(value, lowest.get(score.dimension, value))
+    scores = result.dimensions if full else sorted(result.dimensions, key=lambda score: lowest[score.dimension])
+    dimensions = overview.dimensions(scores, {task.task: task.title for task in result.tasks}, labels)
+    judged = f", replies rated by {result.judge}" if result.judge else ""
+    dimensions.title = f"{result.suite}: dimensions{judged}"
+    omitted = TASKS if ranks else TASKS | RANKS
+    if full:
+        render.sheet(dimensions, less=omitted)
+        render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
+    else:
+        answer.sheet(dimensions, len(dimensions.rows) + len(result.tasks), omitted=omitted)
+    render.sentence(
+        "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
+    )
+    if full:
+        print("In brackets 95 %: exact for a task that is one share, else percentiles over resampled conversations.")
+    _lacking(result, full=full)
+
+
+def _lacking(result: Profile, *, full: bool) -> None:
+    if full:
+        for line in result.lacking:
+            print(f"lacking: {line}")
+    elif result.lacking:
+        names = [line.partition(" (")[0] for line in result.lacking]
+        render.sentence(f"lacking: {named(names, limit=len(names))} (why, and how to get the data: --full)")

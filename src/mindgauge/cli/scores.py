@@ -1,53 +1,105 @@
-"""`mindgauge score`."""
+"""What is printed of scores: by `score`, `run`, `rate`, `demo`, and of a client that was checked."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from mindgauge.cli import answer, entry_test, fidelity, options, render, terminal
-from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.benchmarks import suite
+from mindgauge.cli import answer, comparison, render, terminal
 from mindgauge.records.shell import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
+    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.fitness import Qualification
     from mindgauge.analysis.score import Scores
+    from mindgauge.cli.command import CommandCall
+    from mindgauge.commands.clients.check import ClientCheck
+    from mindgauge.commands.demo import Demonstration
     from mindgauge.reports.content import ReportTable
     from mindgauge.reports.reliability_gate import ReliabilityGate
     from mindgauge.reports.runs import OpenRun
 
 
-def score(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
-    show_unreliable: ShowUnreliable = False,
-    full: options.Full = False,
-    json: options.Json = False,
-) -> None:
-    """Compute the metrics of runs, from what they hold."""
-    from mindgauge.commands.score import score as function
+def show_score(result: Scores, *, show_unreliable: bool = False, full: bool = False) -> None:
+    """Print the scores of a run.
 
-    with render.working("Scoring"):
-        result = [function(run) for run in runs]
-    if json:
-        from mindgauge.reports.reliability_gate import masked, of_run
-
-        if not show_unreliable:
-            result = [masked(scores, of_run(run), worst_only=True) for run, scores in zip(runs, result, strict=True)]
-        render.as_json(result[0] if len(result) == 1 else result)
-        return
-    for scores in result:
-        show(scores, show_unreliable=show_unreliable, full=full)
+    Args:
+        result: what the command returned.
+        full: Everything: every table, every row, every note.
+        show_unreliable: Show, marked, the scores of judges that agree too little with people.
+    """
+    shown(result, show_unreliable=show_unreliable, full=full)
 
 
-def show(
+def json_score(result: list[Scores], call: CommandCall) -> object:
+    """Return the scores of runs, without those of judges that may not rate."""
+    from mindgauge.reports.reliability_gate import masked, of_run
+
+    if not call.options.get("show_unreliable"):
+        result = [masked(scores, of_run(Path(scores.run)), worst_only=True) for scores in result]
+    return result[0] if len(result) == 1 else result
+
+
+def show_run(result: Scores, call: CommandCall, *, full: bool = False) -> None:
+    """Print the scores of a run; of a run of a suite its profile."""
+    summed_up = suite.of(metric.benchmark for metric in result.metrics)
+    (_summed_up if summed_up else shown)(result, full=full, told_before=call.told_before)
+
+
+def end_run(result: Scores) -> None:
+    """Leave with 1 where nothing was measured."""
+    render.verdict_on(result)
+
+
+def show_rate(result: Scores, call: CommandCall, *, full: bool = False) -> None:
+    """Print the scores of what was rated."""
+    shown(result, full=full, told_before=call.told_before)
+
+
+end_rate = end_run
+
+
+def show_demo(result: Demonstration, *, full: bool = False) -> None:
+    """Print the scores of the embedded model, and where its report is."""
+    shown(result.scores, full=full)
+    print(f"\n{result.warning}\n\nThe report: {Path(result.report).resolve()}")
+
+
+def show_clients_check(result: ClientCheck) -> None:
+    """Print whether a client is fit for its part."""
+    fidelities([result.fidelity])
+    print(f"Its dialogues: {result.run}")
+
+
+def _summed_up(result: Scores, *, full: bool, told_before: Collection[str]) -> None:
+    """Print a run of a suite as its profile."""
+    from mindgauge.commands.compare import profile as profiled
+
+    suite_profile = profiled(result.run)
+    with terminal.short([*result.models, *result.judges]):
+        comparison.profile_first(suite_profile)
+        if full:
+            fidelities(result.fidelity)
+        comparison.profile_tables(suite_profile, full=full)
+        render.told(result, told_before={*suite_profile.notes, *told_before}, full=full)
+        if full:
+            entry_tests(result.qualifications)
+    print(f"Every metric of every task: {command_line('score', result.run, '--full')}")
+    answer.then("report", result.run)
+
+
+def shown(
     result: Scores, *, show_unreliable: bool = False, full: bool = False, told_before: Collection[str] = ()
 ) -> None:
     """Print what a run says in two sentences, the rows that matter first, what went wrong, and where to read on.
 
     Args:
+        result: what the command returned.
+        call: what it was called with.
+        full: Everything: every table, every row, every note.
         result: the scores.
         show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
         full: every table, row and note.
@@ -62,7 +114,7 @@ def show(
         _withheld(run)
         render.told(result, told_before=told_before, full=full)
         if full:
-            entry_test.show(result.qualifications)
+            entry_tests(result.qualifications)
     answer.then("report", result.run)
 
 
@@ -129,7 +181,7 @@ def _in_full(run: OpenRun) -> None:
     from mindgauge.reports.runs import systems
 
     result, gate = run.scores, run.standings
-    fidelity.show(result.fidelity)
+    fidelities(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
     for table in [*_headlines(result, gate), *reasoned.tables([run], systems([run]))]:
@@ -168,3 +220,29 @@ def _parts(result: Scores, gate: ReliabilityGate) -> list[ReportTable]:
 
     worst = score_tables.worst_cells(result, gate)
     return [*([worst] if worst is not None else []), *score_tables.labels(result)]
+
+
+def entry_tests(tests: Sequence[Qualification]) -> None:
+    """Print how judges did in their entry test; nothing where none took it."""
+    if not tests:
+        return
+    from mindgauge.reports.judge_checks import NOT_CLINICIANS, levels, overview
+
+    for benchmark in dict.fromkeys(qualification.benchmark for qualification in tests):
+        named = [(q.judge, q) for q in tests if q.benchmark == benchmark]
+        print(f"Entry test on {benchmark}. {NOT_CLINICIANS}")
+        render.sheet(overview(named, ""))
+        render.sheet(levels(named, ""))
+
+
+def fidelities(judged: Sequence[Fidelity]) -> None:
+    """Print the verdicts with their reasons, then the tables; nothing where no client plays."""
+    if not judged:
+        return
+    from mindgauge.reports import fidelity
+
+    print(fidelity.TITLE)
+    for sentence in fidelity.sentences(judged):
+        print(sentence)
+    for table in fidelity.tables(judged):
+        render.sheet(table)
