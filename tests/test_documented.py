@@ -66,7 +66,7 @@ RUNS = (
 )
 SUITE = "runs/trust"
 FIRST_READ = ("README.md", "docs/lessons/first_report.md")
-FOLLOWED = ("docs/tasks/own_benchmark.md", "docs/tasks/test_a_rubric.md", "docs/tasks/papers.md")
+FOLLOWED = ("docs/lessons/own_benchmark.md", "docs/tasks/test_a_rubric.md", "docs/tasks/papers.md")
 """Their commands build on each other; `test_own_benchmark_page.py`, `docs/test_trial.py` and `commands/test_rows_of_papers.py` run
 them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
@@ -266,7 +266,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (ROOT / "docs" / "examples" / "own_benchmark").iterdir():
         shutil.copy(path, folder)
     mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
-    shown = (ROOT / "docs" / "models.md").read_text()
+    shown = (ROOT / "docs" / "tasks" / "models.md").read_text()
     claims = (ROOT / "docs/tasks/audit_ratings.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
     (folder / "claims.toml").write_text(claims, encoding="utf-8")
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
