@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not page.read_text("utf-8").startswith(MADE)),
+    ROOT / "docs" / "index.md",
+    *(page for page in sorted((ROOT / "docs").glob("*/*.md")) if not page.read_text("utf-8").startswith(MADE)),
     *sorted((ROOT / "src").rglob("README.md")),
     *sorted((ROOT / "src").rglob("card.toml")),
     *sorted((ROOT / "docs" / "examples").rglob("*.sh")),

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [
     *sorted(ROOT.glob("*.md")),
-    *sorted(DOCS.rglob("*.md")),
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("*/*.md")),
     *sorted((ROOT / "src").rglob("README.md")),
 ]
 each = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
