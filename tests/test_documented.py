@@ -268,7 +268,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(path, folder)
     mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
     shown = (ROOT / "docs" / "tasks" / "models.md").read_text()
-    claims = (ROOT / "docs/tasks/audit_ratings.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    claims = (
+        (ROOT / "docs/tasks/audit_ratings.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    )
     (folder / "claims.toml").write_text(claims, encoding="utf-8")
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")
