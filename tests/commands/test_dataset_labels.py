@@ -349,7 +349,11 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, content in (("posts.csv", page.partition("```text\n")[2].partition("```")[0]), ("recipe.toml", recipe), ("risk.toml", rubric)):  # fmt: skip
         Path(name).write_text(content, encoding="utf-8")
     mindgauge.dataset_build("recipe.toml", out="nights")
-    commands = [line for line in page.partition("## Label in three steps")[2].splitlines() if line.startswith("mindgauge dataset ")]
+    commands = [
+        line
+        for line in page.partition("## Label in three steps")[2].splitlines()
+        if line.startswith("mindgauge dataset ")
+    ]
     assert [command.split()[2] for command in commands[:4]] == ["label", "label", "label", "release"]
 
     def judge(body: dict[str, Any], _: int) -> web.StreamResponse:
