@@ -3,8 +3,8 @@
 #
 #   sbatch --nodes 4 slurm.sh run help_or_harm/response --model http://127.0.0.1:8000/v1#name --out runs/mine
 #
-# What follows the script is the command, without `mindgauge`. `mindgauge.toml` in this folder has `[run]` with `engine = "ray"`.
-# Submit the same line again to go on where the last job's time ended. The folder of the run is on a file system that the job's first node can write;
+# What follows the script is the command, without `mindgauge` and without `--engine`. Submit the same line again to go on
+# where the last job's time ended. The folder of the run is on a file system that the job's first node can write;
 # ~/mindgauge/.venv (or VENV) holds `mindgauge[ray]` on all nodes.
 #SBATCH --job-name=mindgauge
 #SBATCH --nodes=2
@@ -46,4 +46,4 @@ for try in {1..60}; do
     sleep 2
 done
 
-mindgauge "$@"
+mindgauge "$@" --engine ray
