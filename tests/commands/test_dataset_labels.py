@@ -342,14 +342,19 @@ def test_texts_that_stand_twice_and_dialogues_that_end_with_an_answer_are_refuse
 
 
 def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    tasks_of = Path(__file__).parents[2] / "docs" / "tasks"
+    page = "".join((tasks_of / f"{name}_dataset.md").read_text(encoding="utf-8") for name in ("build", "label"))
     recipe, rubric = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[:2]
     monkeypatch.chdir(tmp_path)
     for name, content in (("posts.csv", page.partition("```text\n")[2].partition("```")[0]), ("recipe.toml", recipe), ("risk.toml", rubric)):  # fmt: skip
         Path(name).write_text(content, encoding="utf-8")
     mindgauge.dataset_build("recipe.toml", out="nights")
-    commands = [line for line in page.partition("## Labels")[2].splitlines() if line.startswith("mindgauge dataset ")]
-    assert [command.split()[2] for command in commands[:4]] == ["label", "check", "gold", "release"]
+    commands = [
+        line
+        for line in page.partition("## Label in three steps")[2].splitlines()
+        if line.startswith("mindgauge dataset ")
+    ]
+    assert [command.split()[2] for command in commands[:4]] == ["label", "label", "label", "release"]
 
     def judge(body: dict[str, Any], _: int) -> web.StreamResponse:
         signs = ["slept since", "alone tonight", "hours until"][: 1 if "mistral" in body["model"] else 3]
@@ -361,7 +366,7 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with Stub(judge) as stub:
         for command in commands[:4]:
-            if " gold " in command:
+            if " --people " in command:
                 with Annotation.open(Path("nights-people")) as annotation:
                     everybody_works(annotation, rule)
             typed = re.sub(r"--judge \S+/(\S+)", rf"--judge {stub.url}#\1", command)
