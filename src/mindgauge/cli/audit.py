@@ -36,7 +36,7 @@ def audit(
     shape: options.Shape = {},  # noqa: B006 - stands for several options
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     claims: Annotated[
-        Path | None, typer.Option(help="Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.")
+        Path | None, typer.Option(help="Hold the claims of a file (claims.toml) against the ratings; docs/tasks/audit_ratings.md.")
     ] = None,
     fail_on: Annotated[str, typer.Option(help="error or warning: exit with 1 if there are such findings.")] = "",
     full: options.Full = False,

@@ -93,7 +93,7 @@ def label(
     ],
     out: Annotated[Path, typer.Option(help="The run directory.")],
     rubric: Annotated[
-        Path | None, typer.Option(help="A rubric file of your own about what a person says (docs/own_rubric.md).")
+        Path | None, typer.Option(help="A rubric file of your own about what a person says (docs/tasks/own_rubric.md).")
     ] = None,
     benchmark: Annotated[
         str | None,

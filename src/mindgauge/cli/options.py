@@ -31,13 +31,13 @@ NameIfAny = Annotated[
 Rubric = Annotated[
     Path | None,
     typer.Option(
-        help="A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's by name: psycrisis/likert."
+        help="A rubric file of your own, in place of a benchmark (docs/tasks/own_rubric.md), or a variant of a benchmark's by name: psycrisis/likert."
     ),
 ]
 Instrument = Annotated[
     Path | None,
     typer.Option(
-        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
+        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/tasks/own_prompts.md."
     ),
 ]
 Judges = Annotated[
@@ -89,7 +89,7 @@ Map = Annotated[
     ),
 ]
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
-"""What a table of the user's may be, in words; `docs/files.md` has it in full."""
+"""What a table of the user's may be, in words; `docs/reference/files.md` has it in full."""
 Full = Annotated[bool, typer.Option("--full", help="Everything: every table, every row, every note.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 

@@ -40,7 +40,7 @@ def report(
     ] = False,
     card_facts: Annotated[
         Path | None,
-        typer.Option(help="Write the card with what only the owner knows, from this TOML file (docs/report.md)."),
+        typer.Option(help="Write the card with what only the owner knows, from this TOML file (docs/tasks/write_an_evaluation_card.md)."),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -95,7 +95,7 @@ def audit(
             says it.
         columns: our name → the file's name of a column, see `mapping`.
         layout: how ratings stand in tables, where that is not seen from them.
-        claims: a file of claims (docs/audit.md) to be held against the ratings; these are then a run, or ratings files.
+        claims: a file of claims (docs/tasks/audit_ratings.md) to be held against the ratings; these are then a run, or ratings files.
 
     Raises:
         UsageError: the name, the scale or the file of claims is wrong.

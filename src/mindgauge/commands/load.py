@@ -100,7 +100,7 @@ def load(
         data: a copy of the released files, whole or in part, or a folder in the Hugging Face layout, as `export --to hub`
             writes it; what is read there decides the run, not where it lies.
         mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
-        ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
+        ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/tasks/ratings.md).
         layout: how ratings stand in these, where that is not seen from them.
         out: the run directory; if not given, one that follows from the benchmark and the files.
         anyway: whether a release is loaded that contradicts what it says of itself; the notes say where.

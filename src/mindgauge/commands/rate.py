@@ -60,12 +60,12 @@ def rate(
     Args:
         name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
             reply, and classifiers classify it. Of a run with one benchmark, or with a rubric of its own, that one if not given.
-        replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
+        replies: a table (docs/reference/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models (functions, too), classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
-        dialogues: in place of `replies`, transcripts of dialogues of several turns, in any shape (docs/transcripts.md): a file,
+        dialogues: in place of `replies`, transcripts of dialogues of several turns, in any shape (docs/tasks/transcripts.md): a file,
             folder, zip, or table in memory. Only models rate whole ones and the person's messages; to rules and classifiers these do not apply.
         data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, each message of the
@@ -89,10 +89,10 @@ def rate(
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/tasks/own_prompts.md).
             show_requests: with `dry_run`, how many requests to each judge are returned as they would be sent.
             as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
-                and people (docs/papers.md).
+                and people (docs/tasks/papers.md).
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.

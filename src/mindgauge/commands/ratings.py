@@ -48,7 +48,7 @@ def ratings(
     out: str | Path | None = None,
     layout: RatingLayout = NOTHING_SAID,
 ) -> LongTable:
-    """Read ratings in any shape (docs/ratings.md) as one long table, and write it if asked to.
+    """Read ratings in any shape (docs/tasks/ratings.md) as one long table, and write it if asked to.
 
     Args:
         files: files, folders, zips, workbooks, or tables in memory.

@@ -44,7 +44,7 @@ def reliability(
     Where several people rated, it also says how far they agree among themselves; with people alone it says that only.
 
     Args:
-        ratings: run directories, and tables of ratings in any shape (docs/ratings.md): files, folders of them, zips,
+        ratings: run directories, and tables of ratings in any shape (docs/tasks/ratings.md): files, folders of them, zips,
             workbooks, or tables in memory.
         reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
         adjudicators: raters who are not independent of the others, beside those whom names or values tell; they are left

@@ -102,9 +102,9 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
-            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/own_prompts.md).
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/tasks/own_prompts.md).
             as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
-                brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
+                brought; the manifest then says whether the run is comparable with the paper's table (docs/tasks/papers.md).
             show_requests: with `dry_run`, how many requests to each model are returned as they would be sent.
             max_cost: US dollars that the run may cost in all, judges' calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.

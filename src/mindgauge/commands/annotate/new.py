@@ -115,9 +115,9 @@ def annotate_new(
 
     Args:
         folder: of the project; it must not exist, or be empty.
-        items: a table (docs/files.md) with `user` or `messages` and, where the question is about one,
+        items: a table (docs/reference/files.md) with `user` or `messages` and, where the question is about one,
             `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
-            directory. Columns `probability` (or `weight`), `stratum` and so on say how a row was drawn (docs/annotation.md).
+            directory. Columns `probability` (or `weight`), `stratum` and so on say how a row was drawn (docs/tasks/annotate.md).
         annotators: the names of those who label; the gate needs two.
         benchmark: whose rubric is used; of a run with one benchmark, or with a rubric of its own, that one if not given.
         rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
@@ -141,7 +141,7 @@ def annotate_new(
             random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
             unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
-                of the person (`client`), shown without what was answered. Where `items` are transcripts (docs/transcripts.md),
+                of the person (`client`), shown without what was answered. Where `items` are transcripts (docs/tasks/transcripts.md),
                 they are cut into these.
             write_items: a CSV, JSONL or Parquet file for the items that transcripts are cut into.
             seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.

@@ -48,7 +48,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def dataset_build(recipe: str | Path, *, out: str | Path) -> DatasetBuilt:
-    """Build a data set as a recipe says (docs/datasets.md).
+    """Build a data set as a recipe says (docs/tasks/build_dataset.md).
 
     The folder holds `items.parquet`, `dropped.parquet` with a reason for each row, the recipe, what became of each row in
     `dataset.json`, and checksums. The same contents give the same tables to the byte, in whatever order files and rows

@@ -39,7 +39,7 @@ def dataset_check(
     Args:
         run: of `dataset_label`.
         annotators: who labels; the gate needs two.
-        out: the project's folder (docs/annotation.md).
+        out: the project's folder (docs/tasks/annotate.md).
         number: how many are drawn by lot.
         disputed: how many come first, at most.
         criterion: whose labels are checked; needed where there are several.

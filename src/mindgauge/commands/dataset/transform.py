@@ -77,7 +77,7 @@ def dataset_transform(
     dry_run: bool = False,
     **options: Unpack[TransformOptions],
 ) -> DatasetTransformed | DryRun:
-    """Write the items of a data set in other forms, as a data set of the same kind (docs/datasets.md).
+    """Write the items of a data set in other forms, as a data set of the same kind (docs/tasks/build_dataset.md).
 
     What is made keeps group, cluster, split, source and licence of its item, whose id stands in `base`; `variant` says what
     it is. What a check does not pass is dropped, with the reason. The same call goes on where an earlier one stopped.

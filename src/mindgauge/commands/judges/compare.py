@@ -72,7 +72,7 @@ def compare(
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
             judge_max_tokens: the longest answer asked of a judge.
-            instrument: a folder with prompts and a rubric of another instrument, such as the authors' (docs/own_prompts.md): judges rate by
+            instrument: a folder with prompts and a rubric of another instrument, such as the authors' (docs/tasks/own_prompts.md): judges rate by
                 it and by the benchmark's own, so that both stand beside people on the same replies.
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too.

@@ -105,7 +105,7 @@ def logs(
     rules find it (`mindgauge.records.redaction.personal`), and with numbers in place of people's ids.
 
     Args:
-        files: logs (docs/logs.md) or transcripts, folders or zips of them.
+        files: logs (docs/tasks/logs.md) or transcripts, folders or zips of them.
         out: the file to write, `.jsonl`, a dialogue a line; if not given, nothing is written.
         sample: draw so many dialogues by lot, and write each with its probability; all, if not given.
         by: what strata differ in, as many dialogues of each: model, month, language, length, risk, or a tag.

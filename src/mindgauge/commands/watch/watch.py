@@ -138,8 +138,8 @@ def watch(
     that forbid a level raise one at the first reply. Rules that compare are left to `gate`.
 
     Args:
-        source: a file or folder of transcripts, in any shape (docs/transcripts.md).
-        policy: a gate's policy (docs/gate.md); its `must` rules count, and what it needs of a judge.
+        source: a file or folder of transcripts, in any shape (docs/tasks/transcripts.md).
+        policy: a gate's policy (docs/tasks/gate.md); its `must` rules count, and what it needs of a judge.
         judge: who rates, as in `rate`.
         out: the folder of the watch: a run for each look, what it met, and a page with the charts.
         name: the benchmark by which is rated; if not given, the one that the policy names.
