@@ -35,7 +35,7 @@ pytest: $(VENV)/developing
 test-long: $(VENV)/developing
 	$(BIN)/pytest --ignore tests/faults -m 'long or hypothesis' --hypothesis-profile whole $(WORKERS)
 
-# The long form: a hundred kills, and all that takes minutes; its table goes into docs/faults.md.
+# The long form: a hundred kills, and all that takes minutes; its table goes into bench/results/faults.md.
 faults: $(VENV)/developing
 	$(BIN)/pytest tests/faults -m ''
 	$(BIN)/python -m tests.faults.table

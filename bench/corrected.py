@@ -2,7 +2,7 @@
 
     python bench/corrected.py [--only guard power seen] [--times 500]
 
-Prints Markdown; docs/reliability.md holds it.
+Prints Markdown; bench/results/reliability.md holds it.
 """
 
 from __future__ import annotations

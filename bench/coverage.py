@@ -4,7 +4,7 @@
 
 Each part draws data of a known truth again and again, asks Mindgauge's own functions for intervals, and counts. Truths
 are exact: computed from the model that the data are drawn from, never estimated from a large draw. Shares of
-independent observations are not simulated but summed over all outcomes. Prints Markdown; docs/coverage.md holds it.
+independent observations are not simulated but summed over all outcomes. Prints Markdown; bench/results/coverage.md holds it.
 """
 
 from __future__ import annotations

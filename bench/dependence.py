@@ -4,7 +4,7 @@
 
 Made-up studies: a reply has a severity, each person sees it with an error of their own and holds it against a standard
 of their own. Honest people differ in nothing else, so whatever is found among them is a false alarm. Prints Markdown;
-docs/audit.md holds it.
+bench/results/audit.md holds it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """False alarms and power of the gate's comparisons, by simulation; and how long a gate of 10,000 replies takes.
 
-    python bench/gate.py            # docs/gate.md
+    python bench/gate.py            # bench/results/gate.md
     python bench/gate.py --means    # builds whose mean is worse by exactly the margin, and equal ones
     python bench/gate.py --series   # equal builds over 20 nights, and what a drift takes
     python bench/gate.py --quick
@@ -235,7 +235,7 @@ def speed() -> None:
 
 
 def main() -> None:
-    """Print a table of docs/gate.md."""
+    """Print a table of bench/results/gate.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--speed", action="store_true")

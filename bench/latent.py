@@ -6,7 +6,7 @@ Three people of differing skill (ICC with the truth) and a judge rate replies on
 whose quality, and errors, are alike (correlation .3); a tenth of the ratings is missing. `misses two fifths` sees the
 quality itself, and calls two fifths of what is unsafe level 4. `classes` draws replies that are unsafe or not, on which
 raters err at random: there the model of quality is wrong, and in the others that of classes. Prints Markdown;
-docs/reliability.md holds it.
+bench/results/reliability.md holds it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often somebody who looks at the card while labelling goes on ever sees *good*, by one look's bounds and by `--look-until`.
 
-    python -m bench.peeks --studies 200            # whole cards; docs/reliability.md
+    python -m bench.peeks --studies 200            # whole cards; bench/results/reliability.md
     python -m bench.peeks --end --studies 1000     # the comparison on unsafe replies alone, beside other methods
     python -m bench.peeks --first 200 --studies 100    # studies 200 to 299
 

@@ -2,7 +2,7 @@
 
     python bench/planning.py [--only PART ...] [--times N]
 
-Parts: plan, nested. Prints Markdown; docs/reliability.md holds it.
+Parts: plan, nested. Prints Markdown; bench/results/reliability.md holds it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python bench/raters.py [--only PART ...] [--times N]
 
 Parts: speed, coverage, profiles, invariance. Truths are exact: of values on a scale they are integrals over the model.
-Prints Markdown; docs/reliability.md and docs/coverage.md hold it.
+Prints Markdown; bench/results/reliability.md and bench/results/coverage.md hold it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Does it hold at scale? Every figure of `docs/scale.md`, and the model that they feed.
+"""Does it hold at scale? Every figure of `bench/results/scale.md`, and the model that they feed.
 
     python bench/scale.py [--only ray,ratings,kills] [--quick] [--json FILE]
     python bench/scale.py --model

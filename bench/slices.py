@@ -7,7 +7,7 @@ levels; their error is set so that ICC(A,1) of single people is .92, .74 or .64.
 person's error; each is blind in one slice, where it calls nothing unsafe. Known of a reply are its language, turn, length,
 persona, category, system and position. With `--dialogues` the replies are eight turns of 50
 conversations, which have one language, persona, category and system, half the variance of the truth in common, and half of
-each reader's error. Prints Markdown for docs/reliability.md: the share of studies in which the slices keep a judge from *good*.
+each reader's error. Prints Markdown for bench/results/reliability.md: the share of studies in which the slices keep a judge from *good*.
 """
 
 from __future__ import annotations

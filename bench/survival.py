@@ -4,7 +4,7 @@
 
 Personas differ in how long their risk goes unseen (a chance of being seen each turn, from a beta distribution), dialogues of
 one persona are repeats, and follow-ups have different lengths, so that some are censored. Truths are sums over the model.
-Prints Markdown; docs/coverage.md holds it.
+Prints Markdown; bench/results/coverage.md holds it.
 """
 
 from __future__ import annotations

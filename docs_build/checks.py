@@ -23,8 +23,8 @@ def written() -> str:
     ]
     return page(
         "Audit checks",
-        "What `mindgauge audit` looks for, in the order of its checks. [The audit's own page](../audit.md) says what to do"
-        " about each, and what it found in released data.",
+        "What `mindgauge audit` looks for, in the order of its checks. [Audit ratings](../tasks/audit_ratings.md) says what to do"
+        " about a finding.",
         f"{meanings}. A check may call a case graver or lighter than stands here.",
         table(("id", "severity", "what it finds", "what it does to results"), rows),
     )

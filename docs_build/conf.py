@@ -22,13 +22,15 @@ extensions = ["myst_parser"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/*.md",
-    "docs/reference/*.md",
+    "docs/*/*.md",
+    "bench/results/*.md",
     "src/mindgauge/benchmarks/*/README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",
 ]
-exclude_patterns = [".*", "build", "dist", "site", "runs", "tests", "bench"]
+exclude_patterns = [".*", "build", "dist", "site", "runs", "tests", "bench/trials"]
+suppress_warnings = ["toc.not_included"]  # bench/results: linked, and not in the navigation
 nitpicky = True
 myst_heading_anchors = 6
 html_theme = "furo"

@@ -16,7 +16,7 @@ from docs_build.shown import SAMPLE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOCS = Path(__file__).parent.parent / "docs"
+LESSONS = Path(__file__).parent.parent / "docs" / "lessons"
 WIDTH = 1280
 LARGEST = 250_000
 """Bytes of a picture."""
@@ -40,7 +40,7 @@ def take() -> None:
         page = browser.new_page(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")
         for name, picture in PICTURES.items():
             page.goto((files.path.parent / picture.page).as_uri())
-            _save(picture.shot(page), DOCS / name)
+            _save(picture.shot(page), LESSONS / name)
         browser.close()
 
 

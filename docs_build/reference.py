@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs_build import checks, commands, glossary, metrics, shapes
+from docs_build.tables import MADE
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -23,13 +24,18 @@ def files() -> dict[str, str]:
     return pages
 
 
+def kept() -> dict[str, str]:
+    """Return the generated files that are in the folder; pages that a person wrote are not among them."""
+    content = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    return {name: text for name, text in content.items() if name.endswith(".json") or text.startswith(MADE)}
+
+
 def write() -> None:
-    """Write the folder, and remove what nothing makes any more."""
+    """Write the folder, and remove generated files that nothing makes any more."""
     made = files()
     FOLDER.mkdir(exist_ok=True)
-    for path in FOLDER.iterdir():
-        if path.name not in made:
-            path.unlink()
+    for name in kept().keys() - made.keys():
+        (FOLDER / name).unlink()
     for name, content in made.items():
         (FOLDER / name).write_text(content, encoding="utf-8")
 

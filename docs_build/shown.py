@@ -39,7 +39,7 @@ class Transcript(NamedTuple):
 
 def pages() -> list[Path]:
     """Return the pages that have marked blocks."""
-    return [page for page in sorted(DOCS.glob("*.md")) if MARK in page.read_text(encoding="utf-8")]
+    return [page for page in sorted(DOCS.glob("*/*.md")) if MARK in page.read_text(encoding="utf-8")]
 
 
 def transcripts(text: str) -> list[Transcript]:

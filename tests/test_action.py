@@ -294,7 +294,7 @@ def test_the_gate_is_a_test_of_a_user_s_own_suite(build: Path) -> None:
 
 def _elsewhere(build: Path, commit: str) -> subprocess.CompletedProcess[str]:
     """Run the shell recipe of the page as it stands, but for the judge, and the size that a test has."""
-    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tasks" / "ci.md").read_text(encoding="utf-8")
     recipe = page.split("## Anywhere else")[1].split("```sh\n")[1].split("```")[0]
     recipe = recipe.replace("openai/gpt-5-nano --runs 3", "rater.py:judge --qualify --runs 3 --limit 28")
     shutil.copy(ROOT / "docs" / "examples" / "ci" / "gate.sh", build)

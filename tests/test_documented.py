@@ -22,6 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 import mindgauge
+from docs_build.tables import MADE
 from mindgauge import benchmarks
 from mindgauge.cli import app, options
 from mindgauge.cli.command import Command as Verb
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").glob("*.md")),  # docs/reference is what the parser itself says
+    ROOT / "docs" / "index.md",
+    *(page for page in sorted((ROOT / "docs").glob("*/*.md")) if not page.read_text("utf-8").startswith(MADE)),
     *sorted((ROOT / "src").rglob("README.md")),
     *sorted((ROOT / "src").rglob("card.toml")),
     *sorted((ROOT / "docs" / "examples").rglob("*.sh")),
@@ -64,8 +66,8 @@ RUNS = (
     "demo-run",
 )
 SUITE = "runs/trust"
-FIRST_READ = ("README.md", "docs/start.md")
-FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md", "docs/papers.md")
+FIRST_READ = ("README.md", "docs/lessons/first_report.md")
+FOLLOWED = ("docs/lessons/own_benchmark.md", "docs/tasks/test_a_rubric.md", "docs/tasks/papers.md")
 """Their commands build on each other; `test_own_benchmark_page.py`, `docs/test_trial.py` and `commands/test_rows_of_papers.py` run
 them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
@@ -268,8 +270,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (ROOT / "docs" / "examples" / "own_benchmark").iterdir():
         shutil.copy(path, folder)
     mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
-    shown = (ROOT / "docs" / "models.md").read_text()
-    claims = (ROOT / "docs/audit.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    shown = (ROOT / "docs" / "tasks" / "models.md").read_text()
+    claims = (
+        (ROOT / "docs/tasks/audit_ratings.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    )
     (folder / "claims.toml").write_text(claims, encoding="utf-8")
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")

@@ -1,4 +1,4 @@
-"""`docs/own_benchmark.md` as its reader follows it: files and commands are taken from the page, models are stubs."""
+"""`docs/lessons/own_benchmark.md` as its reader follows it: files and commands are taken from the page, models are stubs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE = (DOCS / "own_benchmark.md").read_text("utf-8")
+PAGE = (DOCS / "lessons" / "own_benchmark.md").read_text("utf-8")
+REFERENCE = (DOCS / "reference" / "benchmark_folder.md").read_text("utf-8")
 LINES = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 ENOUGH = 10.0
 """Seconds of work from `new` to `report`: models answer at once, and other processes do not count."""
@@ -49,7 +50,7 @@ def answer(body: dict[str, Any], number: int) -> web.Response:
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Stub]]:
     """A folder with the files that the page links, and a server."""
-    for link in re.findall(r"\]\((examples/[^)]+)\)", PAGE):
+    for link in re.findall(r"\]\(\.\./(examples/[^)]+)\)", PAGE):
         shutil.copy(DOCS / link, tmp_path)
     monkeypatch.chdir(tmp_path)
     with Stub(answer) as stub:
@@ -106,9 +107,9 @@ def test_the_metric_on_the_page_is_one_line_and_joins_the_usual_ones(reader: tup
     assert scores.find("share_service"), "the usual ones stay"
 
 
-def test_the_page_names_every_file_that_new_writes(reader: tuple[Path, Stub]) -> None:
+def test_the_reference_names_every_file_that_new_writes(reader: tuple[Path, Stub]) -> None:
     made = mindgauge.new("mine", items="items.csv", extras="prompts")
     for file in made.files:
         name = re.sub(r"\.(en|zh)\.md$", ".md", file)
-        assert f"`{name}`" in PAGE or file == "README.md"
+        assert f"`{name}`" in REFERENCE or file == "README.md"
     assert not reader[1].calls

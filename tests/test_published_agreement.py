@@ -1,4 +1,4 @@
-"""The worked example of docs/ratings.md, on the released files."""
+"""The worked example of docs/tasks/ratings.md, on the released files."""
 
 from __future__ import annotations
 

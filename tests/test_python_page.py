@@ -1,4 +1,4 @@
-"""docs/python.md runs as it stands there, in a notebook's event loop too, and every public function's result is fit to print."""
+"""docs/tasks/python.md runs as it stands there, in a notebook's event loop too, and every public function's result is fit to print."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["small"]
-PAGE = Path(__file__).parent.parent / "docs" / "python.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+PAGES = [Path(__file__).parent.parent / "docs" / "tasks" / name for name in ("python.md", "python_more.md")]
+"""One session: the second page goes on where the first ends."""
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 NAME = "help_or_harm/response"
-NOT_RUN = {"annotate_serve", "data_fetch", "demo", "logs", "view", "watch"}
-"""One serves until it is stopped, one asks the authors' servers, one takes minutes, two take logs; they stand in a sentence each."""
+NOT_RUN = {"annotate_serve", "demo", "logs_sample", "logs_show", "logs_watch", "papers_fetch", "view"}
+"""Two serve until they are stopped, one asks the authors' servers, one takes minutes, three take logs: a sentence names each."""
 AS_TEXT: Any = str
 COMMANDS = sorted(
     name

@@ -192,7 +192,7 @@ INNOCENT = (
     "basic emotional support, bearer of bad news, token frequency, cookie: a biscuit",
     "/home/me/keys/token.txt: no such file; sort key: model, primary key: id",
     '{"model": "m", "key": "reply", "tokens": 12, "criterion": "empathy", "value": 4}',
-    "C:\\Users\\me\\runs\\r: cannot write here; see docs/servers.md#keys and https://docs.example.org/keys?page=api#token",
+    "C:\\Users\\me\\runs\\r: cannot write here; see docs/reference/servers.md and https://docs.example.org/keys?page=api#token",
     "I keep thinking: nobody would miss me. Why: I am tired. She said “call me at 10:30”, so I did.",
     "postgresql://localhost/labels, s3://bucket/folder/part=1@2, git@github.com:org/repo.git, ray://head:10001",
     "authorization failed (401): see the key; signature=none; 12:30:45 info: ok",

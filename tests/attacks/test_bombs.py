@@ -19,7 +19,7 @@ from tests.attacks.handed import READERS, Outcome, all_tasks, hand_in
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "files.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "files.md"
 TELLING = {
     "two of value.csv", "many columns.csv", "a long cell.csv", "null bytes.csv", "empty lines.csv",
     "two of value, escaped.jsonl", "half a character as reply.jsonl", "one over as label.jsonl", "many keys.jsonl",

@@ -188,7 +188,7 @@ def test_a_stored_dialogue_is_answered_once_where_it_ends(tmp_path: Path) -> Non
 
 
 def test_the_page_names_every_benchmark_that_needs_more() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "own_texts.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "own_messages.md").read_text(encoding="utf-8")
     table = page.partition("## What some benchmarks need")[2].partition("Some say less")[0]
     assert {name for name in benchmarks.names() if f"`{name}`" in table} == {*MORE}
     for benchmark in ALL:

@@ -332,7 +332,7 @@ def test_a_release_needs_a_licence_a_form_and_a_data_set(tmp_path: Path) -> None
 
 
 def test_the_page_runs_as_it_stands(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tasks" / "build_dataset.md").read_text(encoding="utf-8")
     (tmp_path / "posts.csv").write_text(page.partition("```text\n")[2].partition("```")[0], encoding="utf-8")
     (tmp_path / "recipe.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
     result = mindgauge.dataset_build(tmp_path / "recipe.toml", out=tmp_path / "nights")

@@ -148,14 +148,13 @@ def labelled(tmp_path_factory: pytest.TempPathFactory, server: Stub) -> Path:
     for command in (
         ["label", folder / "nights", "--rubric", folder / "risk.toml", "--runs", 3, "--out", folder / "panel",
          *(part for judge in judges(server, *SURE) for part in ("--judge", judge))],
+        ["check", folder / "panel", "--annotators", "ana,ben", "--number", 40, "--disputed", 10, "--batch", 30, "--training", 0,
+         "--out", folder / "people"],
     ):  # fmt: skip
         done = mindgauge_command("dataset", *command)
         assert done.returncode == 0, done.stderr
-    mindgauge.dataset_check(
-        folder / "panel", annotators=["ana", "ben"], number=40, disputed=10, batch=30, training=0, out=folder / "people"
-    )
     people_label(folder / "people")
-    done = mindgauge_command("dataset", "label", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
+    done = mindgauge_command("dataset", "gold", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "reaches the gate of 0.4" in " ".join(done.stdout.split())
     return folder
@@ -343,13 +342,18 @@ def test_texts_that_stand_twice_and_dialogues_that_end_with_an_answer_are_refuse
 
 
 def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    tasks_of = Path(__file__).parents[2] / "docs" / "tasks"
+    page = "".join((tasks_of / f"{name}_dataset.md").read_text(encoding="utf-8") for name in ("build", "label"))
     recipe, rubric = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[:2]
     monkeypatch.chdir(tmp_path)
     for name, content in (("posts.csv", page.partition("```text\n")[2].partition("```")[0]), ("recipe.toml", recipe), ("risk.toml", rubric)):  # fmt: skip
         Path(name).write_text(content, encoding="utf-8")
     mindgauge.dataset_build("recipe.toml", out="nights")
-    commands = [line for line in page.partition("## Labels")[2].splitlines() if line.startswith("mindgauge dataset ")]
+    commands = [
+        line
+        for line in page.partition("## Label in three steps")[2].splitlines()
+        if line.startswith("mindgauge dataset ")
+    ]
     assert [command.split()[2] for command in commands[:4]] == ["label", "label", "label", "release"]
 
     def judge(body: dict[str, Any], _: int) -> web.StreamResponse:

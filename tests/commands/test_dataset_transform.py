@@ -442,7 +442,8 @@ def test_people_look_blind_and_the_checker_stands_beside_them(
 
 
 def test_the_page_runs_as_it_stands(tmp_path: Path, stub: Callable[..., Stub], monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    tasks_of = Path(__file__).parents[2] / "docs" / "tasks"
+    page = "".join((tasks_of / f"{name}_dataset.md").read_text(encoding="utf-8") for name in ("build", "transform"))
     (tmp_path / "posts.csv").write_text(page.partition("```text\n")[2].partition("```")[0], encoding="utf-8")
     (tmp_path / "recipe.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -269,7 +269,7 @@ def test_an_instrument_is_for_one_benchmark(tmp_path: Path) -> None:
 
 
 def test_the_instrument_of_the_page_is_one(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "own_prompts.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tasks" / "own_prompts.md").read_text(encoding="utf-8")
     example = page.partition("Two files make a whole instrument")[2]
     prompt, names = (re.findall(rf"```{kind}\n(.*?)```", example, re.DOTALL)[0] for kind in ("text", "toml"))
     path = folder(tmp_path / "short", judge__en__md=prompt, instrument__toml=names)

@@ -1,6 +1,6 @@
 """No protocol without its row: each one of every `replica.toml` is run whole, and its published table gains a row without gaps.
 
-The commands are those of the table in docs/papers.md. A new protocol has to be added there and to `PLAYED`: a function that runs
+The commands are those of the table in docs/tasks/papers.md. A new protocol has to be added there and to `PLAYED`: a function that runs
 them on small files of the authors' form. Columns that nobody can fill are named in the protocol itself, with the reason; so is
 that a paper prints no table.
 """
@@ -70,7 +70,7 @@ def instrument(folder: Path, **files: str) -> Path:
     return folder
 
 
-PAGE = Path(__file__).parents[2] / "docs/papers.md"
+PAGE = Path(__file__).parents[2] / "docs/tasks/papers.md"
 JUDGES = "judges"
 
 

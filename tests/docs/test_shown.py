@@ -15,7 +15,7 @@ from tests.test_documented import parsed, verb_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-MADE = ("start.md", "reading.md", "gate.md")
+MADE = ("lessons/first_report.md", "lessons/read_a_report.md", "lessons/gate.md")
 """Pages all of whose outputs are made."""
 
 
@@ -32,7 +32,7 @@ def test_every_output_is_marked_and_there(name: str) -> None:
 
 def test_figures_in_sentences_are_those_of_the_output() -> None:
     text = (
-        (shown.DOCS / "reading.md")
+        (shown.DOCS / "lessons" / "read_a_report.md")
         .read_text(encoding="utf-8")
         .replace(" of the ", " of ")
         .replace(" of these ", " of ")
@@ -61,11 +61,12 @@ def test_blocks_are_known_by_their_mark_alone() -> None:
 
 def test_pictures_are_small_and_shown() -> None:
     pages = "".join(
-        page.read_text(encoding="utf-8") for page in (shown.DOCS / "reading.md", shown.DOCS.parent / "README.md")
+        page.read_text(encoding="utf-8")
+        for page in (pictures.LESSONS / "read_a_report.md", shown.DOCS.parent / "README.md")
     )
     for name in pictures.PICTURES:
-        assert re.search(rf"!\[[^\]]+\]\((?:docs/)?{re.escape(name)}\)", pages), name
-        path = shown.DOCS / name
+        assert re.search(rf"!\[[^\]]+\]\((?:docs/lessons/)?{re.escape(name)}\)", pages), name
+        path = pictures.LESSONS / name
         assert path.stat().st_size <= pictures.LARGEST
         with Image.open(path) as image:
             assert image.width <= pictures.WIDTH

@@ -1,4 +1,4 @@
-"""`docs/trial.md` as its reader follows it: every command and the code on the page, with readers who answer by rule."""
+"""`docs/tasks/test_a_rubric.md` as its reader follows it: every command and the code on the page, with readers who answer by rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "trial.md").read_text("utf-8")
+PAGE = (DOCS / "tasks" / "test_a_rubric.md").read_text("utf-8")
 LINES = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 [CODE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
@@ -32,7 +32,7 @@ def test_the_page_leads_from_a_table_to_how_far_the_words_agree_with_people(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(PAGE.split()) <= 800
-    for link in re.findall(r"\]\((examples/[^)]+)\)", PAGE):
+    for link in re.findall(r"\]\(\.\./(examples/[^)]+)\)", PAGE):
         shutil.copy(DOCS / link, tmp_path)
     monkeypatch.chdir(tmp_path)
     code: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Print what the last campaign measured, as the table of docs/faults.md: `python -m tests.faults.table`."""
+"""Print what the last campaign measured, as the table of bench/results/faults.md: `python -m tests.faults.table`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/models.md: every set-up that it shows is read as it stands, and asks a stand-in of the service as the service wants it."""
+"""docs/tasks/models.md: every set-up that it shows is read as it stands, and asks a stand-in of the service as the service wants it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.stub import Loopback
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tasks" / "models.md"
 BLOCKS: list[str] = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
 CLOSED = "help_or_harm/crisis_type"
 SECRET = "sk-of-the-cloud-0123456789"

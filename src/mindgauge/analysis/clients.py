@@ -9,7 +9,7 @@ not). A client that is hard on all models alike, and one that is harder on some,
 Where clients explain at least as much, the models cannot be told apart with these clients, and none is ranked. Nor is any
 with one client, of which nobody knows what another would do. Two or three clients are few to estimate a variance from, and
 by luck the estimates may say otherwise; so models are ranked only where draws of the components say the same in four of
-five. docs/coverage.md has how often that goes wrong.
+five. bench/results/coverage.md has how often that goes wrong.
 """
 
 from __future__ import annotations

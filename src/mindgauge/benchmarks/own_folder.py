@@ -277,7 +277,8 @@ class _Reading:
         """Read the rubric, criterion by criterion."""
         if not (self.folder / RUBRIC).is_file():
             self.add(
-                RUBRIC, "missing; write the criteria with their levels, worst to best, as docs/own_benchmark.md shows"
+                RUBRIC,
+                "missing; write the criteria with their levels, worst to best, as docs/lessons/own_benchmark.md shows",
             )
             return None
         source = self._toml(RUBRIC)
@@ -362,7 +363,8 @@ class _Reading:
         """Return metrics, each on the criteria that it suits; name those that suit none, and two of one name on one criterion."""
         if not metrics:
             self.add(
-                METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
+                METRICS,
+                "no metric stands in it; write metrics = (…), as docs/lessons/own_benchmark.md shows, or take it out",
             )
         if not criteria:
             return metrics

@@ -98,7 +98,7 @@ def audit(
         scale: 1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated.
         columns: our name → the file's name of a column, see `mapping`.
         layout: how ratings stand in tables, where that is not seen from them.
-        claims: Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.
+        claims: Hold the claims of a file (claims.toml) against the ratings; docs/tasks/audit_ratings.md.
 
     Raises:
         UsageError: the name, the scale or the file of claims is wrong.

@@ -65,10 +65,10 @@ def rate(
             Python also a table in memory.
         judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
             repeated; in Python also functions.
-        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+        rubric: A rubric file of your own, in place of a benchmark (docs/tasks/own_rubric.md), or a variant of a benchmark's
             by name: psycrisis/likert.
         dialogues: Dialogues of several turns: a table of `messages` or of single messages (CSV, Excel, JSON, JSONL,
-            Parquet), text with `user:` and `chatbot:`, or a folder or zip of such files (docs/transcripts.md).
+            Parquet), text with `user:` and `chatbot:`, or a folder or zip of such files (docs/tasks/transcripts.md).
         data: The authors' released files, where judges are to rate by the questions in them (vera_mh).
         unit: Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone
             (`client`), or several: `turn,client,dialogue`; `both` is `turn,dialogue`.

@@ -72,7 +72,7 @@ def run(
             in Python also plain functions of `message`, or objects (`Function`, `Scripted`).
         judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
             repeated; in Python also functions.
-        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+        rubric: A rubric file of your own, in place of a benchmark (docs/tasks/own_rubric.md), or a variant of a benchmark's
             by name: psycrisis/likert.
         about: What --rubric is about: `replies`, or `messages`, which models then rate themselves.
         data: A copy of the authors' released files, whole or in part, or texts of your own: a table with a column user

@@ -2,7 +2,7 @@
 
 Time is a model of a few constants: a model that is asked `n` times, `c` calls at once, `s` seconds each, takes
 max(n · s / c, n / p) seconds, where `p` is what one process of ours plans, calls, reads and commits per second (Little's
-law, and the engine's own limit). `docs/scale.md` says where each constant was measured, and lays the same model out for
+law, and the engine's own limit). `docs/tasks/scale.md` says where each constant was measured, and lays the same model out for
 runs of up to 10⁸ judgements.
 
 Whether a text is too long is estimated from above for English and most Chinese, so the server has the last word: what it

@@ -360,7 +360,7 @@ class InstrumentOptions(TypedDict, total=False):
     instrument: Annotated[
         str | Path | None,
         Meta(
-            description="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/own_prompts.md."
+            description="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/tasks/own_prompts.md."
         ),
     ]
 

@@ -5,7 +5,7 @@ nothing of a worse one that was not drawn. Gaffke (2005, *Three test statistics 
 on the mean of a nonnegative variable*) adds one unseen value at the end of the scale that a bound fears, and gives all
 n + 1 values random weights from a flat Dirichlet distribution; the bound is a quantile of the weighted mean. For values
 of two kinds it is Clopper and Pearson's bound, for values all alike that of `unanimous`. That it always holds is a
-conjecture without a known counterexample (Learned-Miller and Thomas 2019); docs/coverage.md has how often it did.
+conjecture without a known counterexample (Learned-Miller and Thomas 2019); bench/results/coverage.md has how often it did.
 """
 
 from __future__ import annotations

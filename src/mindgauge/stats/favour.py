@@ -78,7 +78,7 @@ def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     their slopes; the difference of the two δ, averaged. What all judges see in these replies and people do not is no
     favour of this one's. A judge that does not surely follow people (its slope's interval) controls nothing.
 
-    Intervals and p are Student's, by the jackknife over clusters. docs/coverage.md has false accusations and power.
+    Intervals and p are Student's, by the jackknife over clusters. bench/results/coverage.md has false accusations and power.
 
     Args:
         rated: subjects; those without the judge's verdict, or any person's, are left out.

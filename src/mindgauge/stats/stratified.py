@@ -105,7 +105,7 @@ def prediction_powered_mean(
     others: near the end of a scale five replies are easily all alike. The degrees of freedom are those
     of equally variable replies (Satterthwaite 1946): with v_c = (Σ_s w_s × cluster c's share of L_s)², (Σ v)² / Σ v²,
     less 1 for the means and 1 for λ. A few labelled replies that carry a large stratum leave few, however many are
-    labelled elsewhere. docs/coverage.md has the coverage.
+    labelled elsewhere. bench/results/coverage.md has the coverage.
 
     Args:
         judge: shape (n,), the judge's scores; NaN where there is none, which counts with the stratum's mean.

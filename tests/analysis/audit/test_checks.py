@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,12 +65,6 @@ def test_every_check_has_its_plant() -> None:
     idents = [check.id for check in checks.CHECKS]
     assert sorted(idents) == sorted(set(idents))
     assert set(idents) == PLANTS.keys()
-
-
-def test_every_check_is_documented() -> None:
-    page = (Path(__file__).parents[3] / "docs/audit.md").read_text(encoding="utf-8")
-    for check in checks.CHECKS:
-        assert f"| `{check.id}` | {check.severity} |" in page, check.id
 
 
 @pytest.mark.parametrize("ident", sorted(PLANTS))

@@ -1,4 +1,4 @@
-"""What an audit finds in the authors' files, where they are at hand: the counts that docs/audit.md states."""
+"""What an audit finds in the authors' files, where they are at hand: the counts that bench/results/audit.md states."""
 
 from __future__ import annotations
 

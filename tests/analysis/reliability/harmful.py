@@ -1,6 +1,6 @@
 """Judges who must not be called good, in studies whose truth is known and whose people err, and how often the rule calls them so.
 
-`python -m tests.analysis.reliability.harmful [STUDIES] [PEOPLE ...]` prints the operating characteristics of docs/reliability.md.
+`python -m tests.analysis.reliability.harmful [STUDIES] [PEOPLE ...]` prints the operating characteristics of bench/results/reliability.md.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_only_the_persons_turns_are_touched() -> None:
 
 
 def test_the_documented_table_is_the_one_that_is_used() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "variants.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "variants.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\S) \| (\S) \| U\+([0-9A-F]{4}) \|$", page, re.MULTILINE)
     assert {one: other for one, other, _ in rows} == {k: v for k, v in material().look_alikes.items() if k.isascii()}
     assert all(ord(other) == int(code, 16) for _, other, code in rows)

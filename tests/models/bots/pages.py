@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-OWN_BOTS = Path(__file__).parents[3] / "docs" / "own_bots.md"
+OWN_BOTS = Path(__file__).parents[3] / "docs" / "tasks" / "own_bots.md"
 _BLOCK = re.compile(r"```(?:toml|python|js)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 
 

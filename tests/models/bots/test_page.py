@@ -1,4 +1,4 @@
-"""docs/own_bots.md as it stands there: every file on it, every command, and the function that judges."""
+"""docs/tasks/own_bots.md as it stands there: every file on it, every command, and the function that judges."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mindgauge.reports.evaluation_card import LONGEST, OwnerFacts
 from tests.in_process import mindgauge
 from tests.reports.evaluation_card.conftest import CardFiles, written
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "report.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "tasks" / "write_an_evaluation_card.md"
 FACTS = DOCUMENT.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
 """The example of the document."""
 OF_ENTRY = {

@@ -118,7 +118,7 @@ def test_every_sentence_is_in_the_memory(both: Both) -> None:
     sentences = "\n".join(f'"{sentence.rstrip(".")}" = "…"' for sentence in both.stayed)
     assert not both.stayed, (
         "these have no Chinese: put each, with slots for what varies, into the file of its section under "
-        f"src/mindgauge/reports/language/zh (docs/report.md says how):\n{sentences}"
+        f"src/mindgauge/reports/language/zh (CONTRIBUTING.md says how):\n{sentences}"
     )
 
 

@@ -45,7 +45,7 @@ Verdict: TypeAlias = Literal["holds", "differs", "interval of repeats", "interva
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry `[[claim]]` of a claims file; see docs/audit.md."""
+    """An entry `[[claim]]` of a claims file; see docs/tasks/audit_ratings.md."""
 
     metric: str
     estimate: float
@@ -102,7 +102,7 @@ def load(path: str | Path) -> list[Claim]:
     """Read a claims file.
 
     Raises:
-        UsageError: it is not there, is no TOML, or an entry is not as docs/audit.md says.
+        UsageError: it is not there, is no TOML, or an entry is not as docs/tasks/audit_ratings.md says.
     """
     try:
         table = bounds.toml_value(bounds.content(Path(path), bounds.SETTINGS))

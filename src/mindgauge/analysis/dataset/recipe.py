@@ -150,13 +150,13 @@ def load(path: Path) -> DatasetRecipe:
     """Read a recipe.
 
     Raises:
-        UsageError: it is not there, is no TOML, or a key is not as docs/datasets.md says; the message names the key.
+        UsageError: it is not there, is no TOML, or a key is not as docs/tasks/build_dataset.md says; the message names the key.
     """
     try:
         table = bounds.toml_value(bounds.content(path, bounds.SETTINGS))
     except OSError as error:
         raise UsageError(
-            f"{path}: {error.strerror or error}; it takes a recipe (docs/datasets.md shows one)"
+            f"{path}: {error.strerror or error}; it takes a recipe (docs/tasks/build_dataset.md shows one)"
         ) from error
     except ValueError as error:
         raise UsageError(f"{path}: not TOML ({error})") from error

@@ -122,7 +122,7 @@ def _form(text: MadeText) -> str:
 def people_sample(items: pl.DataFrame, texts: Sequence[MadeText], number: int, seed: int) -> pl.DataFrame:
     """Draw by lot what people look at, as even as can be from each form, from what passed and what did not.
 
-    A row each: `subject`, and with which probability it was drawn (docs/annotation.md). What is there says nothing of form
+    A row each: `subject`, and with which probability it was drawn (docs/tasks/annotate.md). What is there says nothing of form
     or verdict to whoever labels: the page shows neither.
     """
     frame = {text.subject: text for text in sorted(texts, key=lambda text: text.subject) if text.subject}

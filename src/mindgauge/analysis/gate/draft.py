@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
 
 _HEAD = """\
-# What a build must hold: mindgauge gate RUN --policy FILE (docs/gate.md)
+# What a build must hold: mindgauge gate RUN --policy FILE (docs/tasks/gate.md)
 # The limits are what {run} holds, rounded up. They are a beginning: set each to what you can answer for.
 
 false_alarms = 0.02   # the chance that bounds and comparisons fail a build of which none is broken

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW_SYSTEMS = 10
 """A place to warn, no threshold: with 9 systems an ICC(C,1) of .94 is surely above .75, with 20 one of .89."""
 FEW_BELOW = 30
-"""With fewer ratings below the best level, intervals are too narrow, however many lie at it (docs/coverage.md)."""
+"""With fewer ratings below the best level, intervals are too narrow, however many lie at it (docs/explanations/intervals.md)."""
 INFLUENCE = 0.10
 """A change of ICC(C,1) by at least this much when one system is left out is worth naming."""
 TOP = 0.80
@@ -209,7 +209,7 @@ def _range(evidence: CardEvidence) -> Iterator[str]:
         evidence.rated.join(evidence.judged, on="subject", how="semi").filter(pl.col("number") != evidence.scale.best)
     )
     if evidence.scale.ordered and evidence.scale.levels and 0 < below_best < FEW_BELOW <= evidence.facts.subjects:
-        yield f"only {below_best} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
+        yield f"only {below_best} of people's ratings lie below the best level: the intervals are too narrow (docs/explanations/intervals.md)"
     ceiling = evidence.bounds.get("ceiling_icc_a1")
     if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
         yield f"people agree among themselves only to ICC(A,1) {decimal(ceiling.value)}: the criterion, not only the judge, sets the limit"

@@ -377,7 +377,7 @@ def card_numbers(pairs: RatingPairs, resamples: int, seed: int, level: float = L
     """Compute everything that a card shows of paired values.
 
     Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
-    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both. `level` is that of
+    (F), since so few systems are no sample for a bootstrap; bench/results/coverage.md has the coverage of both. `level` is that of
     coefficients for single subjects of all systems.
     """
     tables = pairs.whole()

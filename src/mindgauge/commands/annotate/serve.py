@@ -78,10 +78,10 @@ def _served(annotation: Annotation, host: str, port: int, invited: Person | None
         notes = [
             f"--host {host}: whoever reaches this machine over the network can open the page and try links.",
             "Without TLS in front, links and cookies can be read on the way, and used in another's name.",
-            "Put Caddy or nginx in front and leave --host out (docs/annotation.md, “TLS in front”).",
+            "Put Caddy or nginx in front and leave --host out (docs/tasks/annotate.md, “TLS in front”).",
         ]
     elif lasting == public and not public.startswith("https:"):
-        notes = [f"links go to {public}, without TLS; docs/annotation.md says how to put it in front."]
+        notes = [f"links go to {public}, without TLS; docs/tasks/annotate.md says how to put it in front."]
     elif lasting == url and urlsplit(public).port not in {None, port}:
         notes = [f"the links that were given out go to port {urlsplit(public).port}; this is port {port}."]
     new = link(annotation, person.id, lasting) if invited else ""

@@ -85,7 +85,7 @@ def dataset_label(
         folder: A data set that was built; with --annotators, the run of the panel.
         judge: A model that labels: provider/name, http://HOST:PORT/v1#name, local/…. May be repeated.
         out: The run directory, or what is written by the other steps.
-        rubric: A rubric file of your own about what a person says (docs/own_rubric.md).
+        rubric: A rubric file of your own about what a person says (docs/tasks/own_rubric.md).
         benchmark: In place of a rubric: a benchmark with a closed question about what a person says.
         criterion: Which criterion the labels are, where the rubric has several.
         dry_run: Only say what it would take.

@@ -63,7 +63,7 @@ def judges_compare(
             label.CRITERION or label.PERSON.CRITERION.
         judge: Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be
             repeated; in Python also functions.
-        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+        rubric: A rubric file of your own, in place of a benchmark (docs/tasks/own_rubric.md), or a variant of a benchmark's
             by name: psycrisis/likert.
         reference: Raters of the run to compare with; people if not given. May be repeated.
         out: The run directory; if not given, one that follows from the plan.

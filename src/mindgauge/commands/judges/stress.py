@@ -76,7 +76,7 @@ def judges_stress(
     Args:
         judge: The model to put under stress.
         benchmark: An open benchmark, whose rubric and prompts it works with.
-        rubric: A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's
+        rubric: A rubric file of your own, in place of a benchmark (docs/tasks/own_rubric.md), or a variant of a benchmark's
             by name: psycrisis/likert.
         replies: Replies to rate: a file or a run; the benchmark's anchors if not given.
         columns: our name → the file's name of a column.

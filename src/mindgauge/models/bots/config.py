@@ -1,4 +1,4 @@
-"""How bots are set up in `mindgauge.toml`, kind by kind; `docs/own_bots.md` has an example of each."""
+"""How bots are set up in `mindgauge.toml`, kind by kind; `docs/tasks/own_bots.md` has an example of each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How much is read of a file that somebody hands in, and its first readers, which hold to that: bytes, rows, JSON, TOML.
 
 A small file may unpack to more than a machine holds, never end, or be nested deeper than any reader follows. So what a
-file has is compared with the figures here before memory is taken for it. `docs/files.md` lists them.
+file has is compared with the figures here before memory is taken for it. `docs/reference/files.md` lists them.
 
 Readers raise `OSError` for what cannot be read, with the reason as `strerror`, and `Fault` for what stands in it.
 """

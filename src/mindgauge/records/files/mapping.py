@@ -5,7 +5,7 @@
 Left of `=` stands a name of ours. Right of it stands a column: its header, or its position (`#2`), or, where no header is
 so called, its letter in a spreadsheet (`G`). Four names say how the file is to be read (`LAYOUT`). `--map FILE.toml` says
 the same in a file, and so does `columns.toml` beside a table where no command line is. Nothing is guessed.
-`docs/files.md` lists the names.
+`docs/reference/files.md` lists the names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one reader of tables that people bring: whatever the file is, its cells are read as they stand, or one line says why not.
 
 CSV with any separator, workbooks, JSON, JSON lines, Parquet, logs of Inspect, tables in memory; in a folder, behind a link, or in a zip
-(`archive.zip/member.csv`). `docs/files.md` says what may be handed in; `bounds` says how much of it.
+(`archive.zip/member.csv`). `docs/reference/files.md` says what may be handed in; `bounds` says how much of it.
 
 A reader that is given `notes` goes on where another refuses, and writes down what it met: an audit is to say what is odd.
 """
