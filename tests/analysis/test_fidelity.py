@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.analysis.fidelity import checks
-from mindgauge.analysis.fidelity.limits import limits
-from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.analysis.fidelity import Fitness, _below, limits
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.cli import main
 from mindgauge.records.errors import UsageError
@@ -25,7 +23,7 @@ from tests.analysis.played import client, held
 from tests.thinned import later
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.fidelity import Fidelity
     from mindgauge.analysis.score import Score, Scores
 
 RATES = {metric.name for metric in STATUS_RATES}
@@ -210,7 +208,7 @@ def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_few_dialogues_decide_only_by_their_bounds(interval: Interval, enough: bool, verdict: Fitness) -> None:
-    assert checks._below(interval, 0.1, enough=enough) is verdict
+    assert _below(interval, 0.1, enough=enough) is verdict
 
 
 @pytest.mark.skipif("MINDGAUGE_DATA" not in os.environ, reason="needs the authors' released files")
@@ -220,4 +218,4 @@ def test_the_lengths_of_peoples_turns_are_what_the_command_says() -> None:
         [sys.executable, root / "bench" / "client_turns.py"], capture_output=True, text=True, check=True
     ).stdout
     means = dict(zip(("en", "zh"), re.findall(r"length in \w+: mean ([\d.]+)", output), strict=True))
-    assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits().people)
+    assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits()["people"])

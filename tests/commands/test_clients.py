@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.analysis.fidelity import Fitness
 from mindgauge.benchmarks.conversations.conversations import persons
 from mindgauge.benchmarks.persons.listener import listener, replying
 from mindgauge.benchmarks.persons.state import signs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import composites, dialogue_tags, drawn
-from mindgauge.analysis.fidelity.dialogues import without_client
+from mindgauge.analysis.fidelity import without_client
 from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records.rubric import Scale

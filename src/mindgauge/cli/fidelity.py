@@ -9,7 +9,7 @@ from mindgauge.cli import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.fidelity import Fidelity
 
 
 def show(judged: Sequence[Fidelity]) -> None:

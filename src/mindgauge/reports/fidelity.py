@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.fidelity import checks
-from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.analysis import fidelity as checks
+from mindgauge.analysis.fidelity import Fitness
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.benchmarks.persons.state import BY_CUES
 from mindgauge.records.english import ended, named, raised
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.fidelity.records import ClientFidelity, Fidelity, FidelityCheck
+    from mindgauge.analysis.fidelity import ClientFidelity, Fidelity, FidelityCheck
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.content import Cell
 
@@ -35,7 +35,7 @@ _CHECKED = [
 _NOTE = (
     "Intervals are of other personas, with exact bounds for shares. A message counts as out of role where a check or a judge says so. "
     "Recovery compares the rung that was open last with what a reader of the person\u2019s messages alone sees by then. "
-    "The limits, with their reasons, were fixed before any client was measured (analysis/fidelity/limits.toml)."
+    "The limits, with their reasons, were fixed before any client was measured (analysis/fidelity.toml)."
 )
 
 

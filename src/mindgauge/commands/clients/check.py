@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.fidelity.records import Fidelity
+from mindgauge.analysis.fidelity import Fidelity
 from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.fidelity.records import ClientFidelity
+    from mindgauge.analysis.fidelity import ClientFidelity
     from mindgauge.benchmarks import Benchmark
     from mindgauge.runs.options import AnyModel
 
