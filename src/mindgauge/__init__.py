@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mindgauge.commands.annotate.status import annotate_status
     from mindgauge.commands.audit import audit
     from mindgauge.commands.clients.check import clients_check
-    from mindgauge.commands.clients.list import clients_list
     from mindgauge.commands.compare import compare
     from mindgauge.commands.data.fetch import data_fetch
     from mindgauge.commands.data.released import data_list
@@ -79,7 +78,6 @@ __all__ = [
     "annotate_status",
     "audit",
     "clients_check",
-    "clients_list",
     "compare",
     "data_fetch",
     "data_list",
@@ -129,7 +127,6 @@ _WHERE = {
     "annotate_serve": "mindgauge.commands.annotate.serve",
     "annotate_status": "mindgauge.commands.annotate.status",
     "clients_check": "mindgauge.commands.clients.check",
-    "clients_list": "mindgauge.commands.clients.list",
     "data_fetch": "mindgauge.commands.data.fetch",
     "data_list": "mindgauge.commands.data.released",
     "dataset_build": "mindgauge.commands.dataset.build",

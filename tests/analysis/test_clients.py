@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.clients import CLIENT, MODEL, MODEL_CLIENT, MOST_DOUBT, NOT_APART, study
+from mindgauge.analysis.client_study import CLIENT, MODEL, MODEL_CLIENT, MOST_DOUBT, NOT_APART, study
 from tests.thinned import sampled
 
 

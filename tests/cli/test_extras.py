@@ -74,7 +74,7 @@ NEEDING = {
     "demo": "local",
     "run psycrisis --model local/smollm2-135m --judge rule/refusal --out run": "local",
 }
-WITHOUT_NEED = ("--version", "list", "new mine", "list ./mine", "data list", "clients list")
+WITHOUT_NEED = ("--version", "list", "new mine", "list ./mine", "data list")
 PARTS = ("annotation.", "commands.annotate.", "commands.dataset.check", "commands.dataset.gold", "commands.inspect.", "reports.view.", "reports.export.straight")  # fmt: skip
 """What may import a package of an extra at the top of a file; no command but these takes anything of it."""
 

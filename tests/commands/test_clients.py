@@ -1,8 +1,7 @@
-"""`clients check` and `clients list`: a client tried by itself, and the persons that it can play."""
+"""`clients check`: a client tried by itself."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,6 @@ from mindgauge.analysis.fidelity import Fitness
 from mindgauge.benchmarks.conversations.conversations import persons
 from mindgauge.benchmarks.persons.listener import listener, replying
 from mindgauge.benchmarks.persons.state import signs
-from mindgauge.cli import main
 from mindgauge.commands.clients.check import ClientCheck
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
@@ -62,20 +60,6 @@ def test_the_listener_is_kind_and_asks_once(situation: str, language: str) -> No
     assert not any(sign.safety for sign in read)
 
 
-def test_the_list_has_every_persona_by_planned_risk(capsys: pytest.CaptureFixture[str]) -> None:
-    listed = mindgauge.clients_list("risk").personas
-    of_risk = persons("risk")
-    assert {entry.id for entry in listed} == {persona.id for persona in of_risk.personas}
-    levels = [of_risk.situation.level(entry.planned) for entry in listed]
-    assert levels == sorted(levels) and all(entry.languages == ["en", "zh"] for entry in listed)
-    assert len(mindgauge.clients_list().table) >= len(listed)
-    sys.argv = ["mindgauge", "clients", "list", "--situation", "risk"]
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code in {0, None} and all(entry.id in capsys.readouterr().out for entry in listed[:1])
-
-
 def test_a_situation_that_is_not_there_is_named_in_a_line() -> None:
-    for function in (mindgauge.clients_list, lambda name: mindgauge.clients_check(played.client("a"), situation=name)):
-        with pytest.raises(UsageError, match=r"no situation 'weather'; there (is|are) .*risk"):
-            function("weather")
+    with pytest.raises(UsageError, match=r"no situation 'weather'; there are .*risk"):
+        mindgauge.clients_check(played.client("a"), situation="weather")

@@ -82,7 +82,7 @@ OTHERS = {
     "view": "a server: tests/reports/view",
     "annotate serve": "a server: tests/faults/test_labels.py",
     **dict.fromkeys(
-        ("clients list", "status", "score", "compare", "profile", "reliability", "judges panel", "judges escalation",
+        ("status", "score", "compare", "profile", "reliability", "judges panel", "judges escalation",
          "judges rationales show", "annotate status", "audit", "reproduce", "data list"),
         "prints",
     ),

@@ -19,7 +19,7 @@ from mindgauge import benchmarks
 from mindgauge.benchmarks.conversations.conversations import persons
 from mindgauge.benchmarks.persons import client, persona, state
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.dialogues import Outcome
 from mindgauge.benchmarks.persons.state import ReplySigns
 from mindgauge.records import BASE, Exchange, Message, Reply, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError

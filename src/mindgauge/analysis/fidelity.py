@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.benchmarks.persons.client import length, repetition
-from mindgauge.benchmarks.persons.dialogues import PersonMode, whole_name
-from mindgauge.benchmarks.persons.outcomes import CLIENT_FAILURES, Outcome
+from mindgauge.benchmarks.persons.dialogues import CLIENT_FAILURES, Outcome, PersonMode, whole_name
 from mindgauge.benchmarks.persons.state import HEARD
 from mindgauge.models.family import same_family
 from mindgauge.raters.window import Unit
@@ -276,7 +275,7 @@ def _verdicts(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> dict[str, Verd
     }
 
 
-def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], rated: bool) -> Fidelity:  # noqa: FBT001
+def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], rated: bool) -> Fidelity:
     names = [client.client for client in clients]
     groups: list[set[str]] = []  # families: clients that share one, directly or over others, are of one
     for name in names:
@@ -350,7 +349,9 @@ def _by_rule(played: _Played, *, with_role: bool) -> Iterator[FidelityCheck]:
     failed = [(s.cluster, float(failed)) for (s, _), failed in zip(played.ended, played.failures, strict=True)]
     yield _share(FAILURES, "", failed, enough=enough, fact=True)
     if with_role:  # who reads counts what the checks found, too
-        yield _share(ROLE, "", [(sample.cluster, float(_broke_role(reply))) for sample, reply in messages], enough=enough)
+        yield _share(
+            ROLE, "", [(sample.cluster, float(_broke_role(reply))) for sample, reply in messages], enough=enough
+        )
     lengths, repeated = [], []
     for sample, reply in messages:
         language = sample.tags["language"]
@@ -406,7 +407,9 @@ def _by_judge(played: _Played, rater: str, verdicts: Verdicts, rungs: Sequence[s
             seen.append((sample.cluster, None if level is None else float(rungs.index(level))))
             cells.append(rung * (q + 1) + (q if level is None else rungs.index(level)))
     value = _drawn(
-        seen, np.eye(q * (q + 1))[cells], lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic")
+        seen,
+        np.eye(q * (q + 1))[cells],
+        lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"),
     )
     negative = Interval(*(None if v is None else -v for v in (value.value, value.high, value.low)))
     verdict = _below(negative, -limits()[RECOVERY]["least"], enough=played.enough)

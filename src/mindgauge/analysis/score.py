@@ -307,8 +307,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
         clients = [entry for b in members for entry in check_clients(store, b, rated[b.name], unfit)]
         shown = {
-            name: allowed(rows, [entry for entry in clients if entry.benchmark == name])
-            for name, rows in rated.items()
+            name: allowed(rows, [entry for entry in clients if entry.benchmark == name]) for name, rows in rated.items()
         }
         status_counts = [entry for benchmark in members for entry in _statuses(store, benchmark, rated[benchmark.name])]
         figures = [

@@ -1,4 +1,4 @@
-"""`mindgauge clients`: the models that play persons: is one fit for it, and whom can it play?"""
+"""`mindgauge clients`: the models that play persons: is one fit for it?"""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from mindgauge.cli import fidelity, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
 
-app = options.group("The models that play persons in dialogues: is one fit for it, and whom can it play?")
+app = options.group("The models that play persons in dialogues: is one fit for it?")
 
 
 @takes_calls(
@@ -49,24 +49,4 @@ def check(
         render.foreseen(result)
 
 
-def list_(
-    situation: Annotated[str | None, typer.Option(help="Whose personas; all if not given.")] = None,
-    json: options.Json = False,
-) -> None:
-    """List the personas: planned risk, style, disclosure, languages."""
-    from mindgauge.commands.clients.list import clients_list as function
-
-    result = function(situation)
-    if json:
-        render.as_json(result)
-        return
-    columns = ["situation", "persona", "planned risk", "style", "disclosure", "push-back", "languages", "openings"]
-    rows = [
-        [p.situation, p.id, p.planned, p.style, p.disclosure, ", ".join(p.reactions), ", ".join(p.languages), str(p.openings)]
-        for p in result.personas
-    ]  # fmt: skip
-    render.table("", columns, rows)
-
-
 app.command(cls=options.Command)(check)
-app.command("list", cls=options.Command)(list_)

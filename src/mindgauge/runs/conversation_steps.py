@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from mindgauge.benchmarks.persons import client, state
-from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dialogues, opening_is_fixed, whole_name
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.dialogues import (
+    Outcome,
+    PersonMode,
+    client_name,
+    dialogues,
+    opening_is_fixed,
+    whole_name,
+)
 from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.dialogues import Outcome
 from mindgauge.benchmarks.persons.state import ReplySigns
 from mindgauge.raters import json_objects
 from mindgauge.raters.risk_cues import cue

@@ -1,7 +1,8 @@
 """Dialogues as samples: a slot for every turn, for every message that a client writes, and for the dialogue as a whole.
 
 A slot is a sample, so that models are paired turn by turn, and everything that is known of samples and replies holds: a
-reply to a slot has the dialogue before it in its provenance. All slots of a persona are one cluster.
+reply to a slot has the dialogue before it in its provenance. All slots of a persona are one cluster. A transcript of a
+dialogue that was held elsewhere has the same slots as one that is held here.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from mindgauge.benchmarks.persons.persona import CALM_RUNGS, Persona, Script, Situation
 from mindgauge.raters.window import WHOLE, Unit
-from mindgauge.records import BASE, Message, Sample, digest
+from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status, digest
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.transcripts.transcript import Beginning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+    from mindgauge.records.transcripts import Transcript
 
 TURNS = 10
 """Of a dialogue, if nothing else is said. The length is fixed: a rule for stopping decides results."""
 MOST_TURNS = 100
 UNWRITTEN = "(The client writes this message.)"
 """What a slot shows in the place of an opening that is not fixed; what was written stands in the reply's provenance."""
+PERSON = "person"
+"""Who wrote the person's messages, where nobody says that a model did."""
 CLIENT_NAME = r" \(client of .{0,200}\)$"
 """The pattern of the names that `client_name` returns."""
 
@@ -39,6 +45,32 @@ class PersonMode(StrEnum):
     """A stored dialogue up to a turn, to which the target replies once."""
     SIMULATED = "simulated"
     """A client: a model in a state that a rule decides."""
+
+
+class Outcome(StrEnum):
+    """What became of a dialogue. A failure of the client says nothing of the target."""
+
+    COMPLETE = "complete"
+    CLIENT_LEFT = "client_left"
+    CLIENT_REFUSED = "client_refused"
+    CLIENT_BROKE_ROLE = "client_broke_role"
+    TARGET_REFUSED = "target_refused"
+    FILTERED = "filtered"
+    FAILED = "failed"
+
+    @property
+    def of_client(self) -> bool:
+        """Whether it is the client's failure, so that the dialogue is no evidence of the target."""
+        return self in CLIENT_FAILURES
+
+    @classmethod
+    def of_reply(cls, status: Status) -> Outcome:
+        """Return how a dialogue ends with a reply of the target that is not `ok`."""
+        ends = {Status.REFUSED: cls.TARGET_REFUSED, Status.FILTERED: cls.FILTERED}
+        return ends.get(status, cls.FAILED)
+
+
+CLIENT_FAILURES = (Outcome.CLIENT_LEFT, Outcome.CLIENT_REFUSED, Outcome.CLIENT_BROKE_ROLE)
 
 
 class Persons(msgspec.Struct, frozen=True):
@@ -219,3 +251,84 @@ def whole_name(model: str) -> str:
 def client_name(client: str, model: str) -> str:
     """Return what the messages of a client are called that it wrote to a model."""
     return f"{client} (client of {model})"
+
+
+class TranscriptPart(NamedTuple):
+    """What of a transcript is rated at once."""
+
+    unit: Unit
+    turn: int
+    before: Sequence[Message]
+    """What it is shown with: the dialogue before a reply; of a message of the person, their own earlier ones alone."""
+    text: str
+
+
+def transcript_parts(
+    transcript: Transcript, units: Container[Unit], system: tuple[Message, ...] = ()
+) -> Iterator[TranscriptPart]:
+    """Cut a transcript: each turn in which the bot answers, each message that it answers, and the whole behind them.
+
+    Whoever rates a message of the person is blind to the bot. A transcript in which the bot never answers has no part.
+
+    Args:
+        transcript: as it was read.
+        units: what is rated at once.
+        system: what the dialogue is shown to begin with.
+    """
+    spoken = (*system, *transcript.messages)
+    persons = tuple(message for message in transcript.messages if message.role == "user")
+    answered = [turn for turn in transcript.turns if turn.reply is not None]
+    for number, message, reply in answered:
+        before = Beginning(spoken, len(system) + len(message))
+        if Unit.CLIENT in units:
+            yield TranscriptPart(Unit.CLIENT, number, Beginning(persons, number - 1), message[-1].content)
+        if Unit.TURN in units:
+            yield TranscriptPart(Unit.TURN, number, before, reply or "")
+        if Unit.DIALOGUE in units and number == answered[-1].number:
+            yield TranscriptPart(Unit.DIALOGUE, number, before, reply or "")
+
+
+def transcript_slots(
+    transcript: Transcript, units: Container[Unit], *, origin: str, model: str, cluster: str, tags: Mapping[str, str],
+    provenance: Mapping[str, Any], client: str = "",
+) -> Iterator[tuple[Sample, Reply]]:  # fmt: skip
+    """Return what of a transcript is rated, each slot with what is in it: as of a dialogue that is held here.
+
+    Args:
+        transcript: as it was read.
+        units: what is rated at once.
+        origin: what the ids of its slots follow from; two models on one case have the same.
+        model: who answers.
+        cluster: of its slots.
+        tags: of its slots.
+        provenance: of every reply, `dialogue` among it.
+        client: the model that plays the person, if one does.
+    """
+    system = (Message("system", transcript.system),) if transcript.system else ()
+    opening = next((tuple(turn.before) for turn in transcript.turns), ())
+    names = {
+        Unit.CLIENT: client_name(client or PERSON, model), Unit.TURN: model, Unit.DIALOGUE: whole_name(model),
+    }  # fmt: skip
+    parent: dict[str, str] = {}
+    answered = False
+    for unit, number, before, text in transcript_parts(
+        transcript, (Unit.TURN, *(unit for unit in Unit if unit in units))
+    ):
+        place = 0 if unit is Unit.DIALOGUE else number  # the same case may be of several lengths
+        slot_tags = {**tags, "unit": unit.value, "turn": str(number)}
+        messages = opening[-1:] if unit is Unit.CLIENT else (*system, *opening)
+        sample = Sample(digest(origin, unit, place), messages, tags=slot_tags, cluster=cluster)
+        facts = {
+            **provenance, "unit": unit.value, "target": model, "turn": number, **({"client": client} if client else {}),
+            HELD: before, **parent,
+        }  # fmt: skip
+        if unit is Unit.DIALOGUE:
+            facts |= {"outcome": Outcome.COMPLETE.value, **({"unanswered": True} if transcript.unanswered else {})}
+        ok = bool(text.strip()) or (answered and unit is Unit.DIALOGUE)
+        reply = Reply.of(
+            sample.id, names[unit], transcript.run, Status.OK if ok else Status.UNPARSABLE, text, provenance=facts
+        )
+        if unit in units:
+            yield sample, reply
+        if unit is Unit.TURN:
+            parent, answered = {"parent": reply.id}, answered or ok

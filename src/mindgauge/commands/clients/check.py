@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from mindgauge.analysis.fidelity import Fidelity
+from mindgauge.benchmarks import registry
 from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
-from mindgauge.commands.clients.list import situations
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import ClientCheckOptions, RunConfig, RunOptions
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import AnyModel
 
 TURNS = 8
+_FAMILY = "conversations/"
 
 
 class ClientCheck(Tabular, msgspec.Struct, frozen=True):
@@ -85,7 +88,7 @@ def clients_check(
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    (benchmark,) = situations(situation)
+    benchmark = _benchmark(situation)
     RunConfig.of(options, ClientCheckOptions, clients_check, dry_run=dry_run)
     fixed = {**options, "client": client, "turns": turns, "person": "simulated", "qualify": False}
     config = RunConfig.of(fixed, RunOptions, clients_check, dry_run=dry_run)
@@ -98,6 +101,18 @@ def clients_check(
         return result
     (fidelity,) = result.fidelity
     return ClientCheck(result.run, situation, turns, msgspec.structs.replace(fidelity, withheld=[], bounds=""))
+
+
+def _benchmark(situation: str) -> Benchmark:
+    """Return the benchmark of dialogues with the persons of a situation.
+
+    Raises:
+        UsageError: there is no such situation.
+    """
+    names = [name.removeprefix(_FAMILY) for name in registry.names() if name.startswith(_FAMILY)]
+    if situation not in names:
+        raise UsageError(f"there is no situation {situation!r}; there are {named(names)}")
+    return registry.find_one(f"{_FAMILY}{situation}")
 
 
 def of_clients(benchmark: Benchmark) -> Benchmark:
