@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons.state import signs
+from mindgauge.benchmarks.persons.client import reply_signs as signs
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from time import process_time
 
 import pytest
 
-from mindgauge.benchmarks.persons.state import ReplySigns, signs
+from mindgauge.benchmarks.persons.client import ReplySigns
+from mindgauge.benchmarks.persons.client import reply_signs as signs
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("reply_sentences.toml").read_text(encoding="utf-8"))
 

@@ -1,6 +1,6 @@
 """What values of dialogues vary with: models, personas, the clients that play them, repeats, judges; and whether models can be ranked.
 
-A G-study by crossed random effects of one criterion's or metric's values of dialogues (`stats.crossed`, complete designs or
+A G-study by crossed random effects of the mean appropriateness of a dialogue's turns (`stats.crossed`, complete designs or
 not). A client that is hard on all models alike, and one that is harder on some, both decide what a score says of a model:
 
     clients explain  σ²(client) + σ²(model × client)
@@ -20,10 +20,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.reliability.card import Bound
 from mindgauge.benchmarks.metrics.conversations import APPROPRIATE
 from mindgauge.raters.window import Unit
-from mindgauge.records import Status
+from mindgauge.records import RaterKind, Status
 from mindgauge.records.english import named
 from mindgauge.records.rounding import percent, plural
 
@@ -34,11 +33,9 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
 
-    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
 MODEL, CLIENT, PERSONA, JUDGE, REPEAT = "model", "client", "persona", "judge", "repeat"
-DIALOGUE = "dialogue"
 MODEL_CLIENT = f"{MODEL} × {CLIENT}"
 NOT_APART = "these models cannot be told apart with these clients"
 _FACTORS = (
@@ -47,138 +44,25 @@ _FACTORS = (
 )  # fmt: skip
 """What is kept first where not all can be told apart; the last is a dialogue, told from error where several judges rate it.
 What else judges interact with is left in the error, which makes no model look more different than it is."""
-_TAIL = 0.025
 MOST_DOUBT = 0.2
 """The most draws in which clients may explain at least as much, for models to be ranked."""
 
 
-class DialogueComponents(msgspec.Struct, frozen=True):
-    """Variance components of n values by factor, `residual` among them; `note` says why there are none.
-
-    `in_error` names factors of more than one level that cannot be told from the others or from error.
-    """
-
-    n: int
-    missing: int
-    components: dict[str, Bound] = {}
-    in_error: list[str] = []
-    note: str = ""
-
-
 class ClientStudy(msgspec.Struct, frozen=True):
-    """What models and clients explain, over all models and of each; whether models may be ranked, and if not, why."""
+    """What models and clients explain, and whether models may be ranked; if not, `reason` says why."""
 
     models: int
     clients: int
-    personas: int
-    judges: int
-    together: DialogueComponents
-    by_model: dict[str, DialogueComponents]
-    """Of each model alone: client × persona × repeat × judge."""
-    models_explain: Bound
-    clients_explain: Bound
+    n: int
+    missing: int
+    components: dict[str, float]
+    """Variance components by factor, `residual` among them; none where they cannot be estimated."""
     chance: float | None
     """The share of draws of the components in which clients explain at least as much as models, of which `MOST_DOUBT` is the
     most for a rank."""
     ranked: bool
     reason: str
     """In a sentence, whichever it is."""
-
-
-def study(rows: pl.DataFrame, seed: int = 0) -> ClientStudy:
-    """Study what values of dialogues vary with.
-
-    Args:
-        rows: one for each dialogue and judge: model, client, persona, repeat, judge, and number, null where it is missing.
-            A client is the same for all models; a missing value is counted, and in no estimate.
-        seed: of the draws.
-    """
-    models, clients, personas, judges = (rows[name].n_unique() for name in (MODEL, CLIENT, PERSONA, JUDGE))
-    together, draws = _components(rows, seed)
-    by_model = {
-        str(model): _components(part, seed)[0]
-        for (model,), part in sorted(rows.group_by(MODEL), key=lambda group: group[0])
-    }
-    unknown = Bound(None)
-    ranked, chance, of_models, of_clients = False, None, unknown, unknown
-    reason = _lack(models, clients, together)
-    if not reason:
-        estimates = {name: np.array([bound.value]) for name, bound in together.components.items()}
-        of_models, of_clients = (
-            Bound(float(parts(estimates)[0]), *_range(parts(draws))) for parts in (_of_models, _of_clients)
-        )
-        chance = float((_of_clients(draws) >= _of_models(draws)).mean())
-        less = (of_clients.value or 0.0) < (of_models.value or 0.0)
-        ranked = less and chance <= MOST_DOUBT
-        total = float(sum(value[0] for value in estimates.values()))
-        shares = [percent((bound.value or 0.0) / total) for bound in (of_clients, of_models)]
-        explained = f"of what dialogues vary with, {plural(clients, 'client')} explain {shares[0]} and {plural(models, 'model')} {shares[1]}"
-        verdict = explained if ranked else f"{NOT_APART}: {explained}"
-        if less and not ranked:
-            verdict += f", but with so few it is the other way round in {percent(chance)} of draws"
-        reason = f"{verdict[0].upper()}{verdict[1:]}."
-    return ClientStudy(
-        models, clients, personas, judges, together, by_model, of_models, of_clients, chance, ranked, reason
-    )
-
-
-def _lack(models: int, clients: int, together: DialogueComponents) -> str:
-    """Say why nothing can be ranked, in a sentence; empty where components say it."""
-    if models < 2:
-        return "There is one model, and nothing to rank."
-    start = NOT_APART[0].upper() + NOT_APART[1:]
-    if clients < 2:
-        return f"{start}: there is one client, and nobody knows what another would change."
-    if together.note:
-        return f"{start}: {together.note}."
-    unknown = [name for name in (MODEL, CLIENT) if name not in together.components]
-    return (
-        f"{start}: {named([f'{name}s' for name in unknown])} cannot be told from what else varies." if unknown else ""
-    )
-
-
-def _of_models(parts: dict[str, Floats]) -> Floats:
-    return parts[MODEL]
-
-
-def _of_clients(parts: dict[str, Floats]) -> Floats:
-    return np.asarray(parts[CLIENT] + parts.get(MODEL_CLIENT, 0.0))
-
-
-def _components(rows: pl.DataFrame, seed: int) -> tuple[DialogueComponents, dict[str, Floats]]:
-    """Estimate the components of some values, with draws of each."""
-    from mindgauge.stats import crossed, dstudy  # models of variance, which few runs need
-    from mindgauge.stats.rater_sample import component_draws
-
-    valued = rows.drop_nulls("number")
-    n, missing = len(valued), len(rows) - len(valued)
-    codes = {name: factor for name, factor in _factors(valued).items() if 1 < len(np.unique(factor)) < n}
-    if n < 2 or not codes:
-        return DialogueComponents(n, missing, note="there are too few values to say what they vary with"), {}
-    kept = dstudy.told_apart(codes)
-    in_error = [name for name in codes if name not in kept]
-    try:
-        design = crossed.Design(valued["number"].to_numpy().astype(np.float64), {name: codes[name] for name in kept})
-        fit = crossed.fit(design)
-    except ValueError as error:
-        return DialogueComponents(n, missing, in_error=in_error, note=str(error)), {}
-    draws = component_draws(design, fit, seed=seed)
-    bounds = {name: Bound(value, *_range(draws[name])) for name, value in fit.variances.items()}
-    return DialogueComponents(n, missing, bounds, in_error), draws
-
-
-def _factors(rows: pl.DataFrame) -> dict[str, Codes]:
-    """Return the levels of each factor, shape (n,), by name."""
-    factors = {}
-    for columns in _FACTORS:
-        name = DIALOGUE if REPEAT in columns else " × ".join(columns)
-        factors[name] = rows.select(pl.struct(columns).rank("dense")).to_series().to_numpy().astype(np.intp) - 1
-    return factors
-
-
-def _range(draws: Floats) -> tuple[float, float]:
-    low, high = np.quantile(draws, [_TAIL, 1 - _TAIL])
-    return float(low), float(high)
 
 
 def of(
@@ -207,22 +91,71 @@ def of(
         turns = turns.with_columns(model=pl.Series(names, dtype=pl.String))
     number = pl.col("value").cast(pl.Float64, strict=False)
     by_dialogue = turns.group_by("model", "tag.dialogue", "rater", "run", maintain_order=True).agg(
-        pl.col("tag.client", "cluster", "reply_run").first(),
+        pl.col("reply_run").first().cast(pl.String).alias(REPEAT),
+        pl.col("tag.client").first().alias(CLIENT),
+        pl.col("cluster").first().alias(PERSONA),
         number=pl.when(number.null_count() == 0).then(number.mean()),
     )
-    return study(
-        by_dialogue.select(
-            "model",
-            "number",
-            client="tag.client",
-            persona="cluster",
-            judge="rater",
-            repeat=pl.col("reply_run").cast(pl.String),
-        )
-    )
+    return study(by_dialogue.rename({"rater": JUDGE}))
 
 
 def notes(rows: pl.DataFrame, benchmark: Benchmark) -> list[str]:
     """Say whether the models of a run can be ranked, where clients talked to several; nothing where there is nothing to rank."""
     result = of(rows, benchmark)
     return [] if result is None or result.models < 2 else [f"{benchmark.name}: {result.reason}"]
+
+
+def study(rows: pl.DataFrame, seed: int = 0) -> ClientStudy:
+    """Study what values of dialogues vary with.
+
+    Args:
+        rows: one for each dialogue and judge: model, client, persona, repeat, judge, and number, null where it is missing.
+            A client is the same for all models; a missing value is counted, and in no estimate.
+        seed: of the draws.
+    """
+    models, clients = rows[MODEL].n_unique(), rows[CLIENT].n_unique()
+    values = rows.drop_nulls("number")
+    components, draws, note = _components(values, seed)
+    start = NOT_APART[0].upper() + NOT_APART[1:]
+    unknown = [f"{name}s" for name in (MODEL, CLIENT) if name not in components]
+    chance, ranked = None, False
+    if models < 2:
+        reason = "There is one model, and nothing to rank."
+    elif clients < 2:
+        reason = f"{start}: there is one client, and nobody knows what another would change."
+    elif note:
+        reason = f"{start}: {note}."
+    elif unknown:
+        reason = f"{start}: {named(unknown)} cannot be told from what else varies."
+    else:
+        of_models, of_clients = components[MODEL], components[CLIENT] + components.get(MODEL_CLIENT, 0.0)
+        chance = float((draws[CLIENT] + draws.get(MODEL_CLIENT, 0.0) >= draws[MODEL]).mean())
+        ranked = of_clients < of_models and chance <= MOST_DOUBT
+        shares = [percent(part / sum(components.values())) for part in (of_clients, of_models)]
+        reason = f"of what dialogues vary with, {plural(clients, 'client')} explain {shares[0]} and {plural(models, 'model')} {shares[1]}"
+        reason = f"{reason[0].upper()}{reason[1:]}." if ranked else f"{start}: {reason}"
+        if not ranked:
+            luck = of_clients < of_models
+            reason += f", but with so few it is the other way round in {percent(chance)} of draws." if luck else "."
+    return ClientStudy(models, clients, len(values), len(rows) - len(values), components, chance, ranked, reason)
+
+
+def _components(rows: pl.DataFrame, seed: int) -> tuple[dict[str, float], dict[str, Floats], str]:
+    """Estimate the variance components of some values by factor, with draws of each; or say why there are none."""
+    from mindgauge.stats import crossed, dstudy  # models of variance, which few runs need
+    from mindgauge.stats.rater_sample import component_draws
+
+    codes = {
+        "dialogue" if REPEAT in columns else " × ".join(columns): rows.select(pl.struct(columns).rank("dense")).to_series().to_numpy().astype(np.intp) - 1
+        for columns in _FACTORS
+    }  # fmt: skip
+    codes = {name: factor for name, factor in codes.items() if 1 < len(np.unique(factor)) < len(rows)}
+    if len(rows) < 2 or not codes:
+        return {}, {}, "there are too few values to say what they vary with"
+    try:
+        numbers = rows["number"].to_numpy().astype(np.float64)
+        design = crossed.Design(numbers, {name: codes[name] for name in dstudy.told_apart(codes)})
+        fit = crossed.fit(design)
+    except ValueError as error:
+        return {}, {}, str(error)
+    return dict(fit.variances), component_draws(design, fit, seed=seed), ""

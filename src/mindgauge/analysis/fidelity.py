@@ -18,9 +18,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.benchmarks.persons.client import length, repetition
+from mindgauge.benchmarks.persons.client import HEARD, length, repetition
 from mindgauge.benchmarks.persons.dialogues import CLIENT_FAILURES, Outcome, PersonMode, whole_name
-from mindgauge.benchmarks.persons.state import HEARD
 from mindgauge.models.family import same_family
 from mindgauge.raters.window import Unit
 from mindgauge.records import HELD, Message, RaterKind, Reply, Sample, Status

@@ -20,7 +20,8 @@ from mindgauge.annotation.records import (
     Role,
 )
 from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, person_of, rubric_of
-from mindgauge.benchmarks.persons.plain_turn import PLAIN_TURN, on_page
+from mindgauge.benchmarks.persons.persona import PLAIN_TURN
+from mindgauge.benchmarks.persons.persona import plain_turn_on_page as on_page
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric

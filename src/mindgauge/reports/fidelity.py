@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis import fidelity as checks
 from mindgauge.analysis.fidelity import Fitness
+from mindgauge.benchmarks.persons.client import BY_CUES
 from mindgauge.benchmarks.persons.dialogues import Outcome
-from mindgauge.benchmarks.persons.state import BY_CUES
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.reports.content import Column, ReportTable

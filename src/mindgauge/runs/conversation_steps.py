@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from mindgauge.benchmarks.persons import client, state
+from mindgauge.benchmarks.persons import client
 from mindgauge.benchmarks.persons.dialogues import (
     Outcome,
     PersonMode,
@@ -26,7 +26,7 @@ from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
-from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
+from mindgauge.runs.conversations import TurnCall, dialogue_tokens, expected_turns, goes_on
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
 from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, parted, provenance, reply_request
@@ -360,19 +360,19 @@ class _Chain:
             return PersonTurn(slot.messages[-1].content, turn.rung, turn.reaction)
         persona = step.persona(slot)
         if not self.asks_client:
-            return PersonTurn(slot.messages[0].content, state.move(persona, ()).rung)
+            return PersonTurn(slot.messages[0].content, client.next_move(persona, ()).rung)
         return await self._worded(number, persona)
 
-    def _heard(self) -> list[state.ReplySigns]:
+    def _heard(self) -> list[client.ReplySigns]:
         """Return what each reply did: as it was read at the time; the last one, and what was never read, by our cues."""
         heard, situation = [], self.step.dialogues.situation.id
         for number, reply in enumerate(self.replies, 1):
             message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
-            reading = message.provenance.get(state.HEARD, {}) if message is not None else {}
+            reading = message.provenance.get(client.HEARD, {}) if message is not None else {}
             if reading:
-                heard.append(state.ReplySigns(*(sign in reading["did"] for sign in state.ReplySigns._fields)))
+                heard.append(client.ReplySigns(*(sign in reading["did"] for sign in client.ReplySigns._fields)))
             else:
-                heard.append(state.signs(reply.text, situation))
+                heard.append(client.reply_signs(reply.text, situation))
         return heard
 
     async def _worded(self, number: int, persona: Persona) -> PersonTurn:
@@ -384,7 +384,7 @@ class _Chain:
         assert self._client is not None
         step, language, dialogue, heard = self.step.dialogues, self.slots.tags["language"], self._told(), self._heard()
         ask = self.session.asker(self._client, self.step.benchmark.name)
-        problem, repairs, reader, move = "", 0, state.BY_CUES, state.move(persona, heard)
+        problem, repairs, reader, move = "", 0, client.BY_CUES, client.next_move(persona, heard)
         while True:
             prompt = client.messages(persona, language, dialogue, move, step.situation, problem)
             form = client.schema(persona, language)
@@ -392,9 +392,9 @@ class _Chain:
             if exchange.status is Status.FAILED:
                 return PersonTurn("", outcome=Outcome.FAILED, problem=f"the client did not answer: {exchange.error}")
             read = client.read(exchange, persona, language, dialogue, move, step.situation)
-            if read.reading is not None and heard and reader == state.BY_CUES:
-                heard[-1], reader = read.reading, state.BY_CLIENT
-                by_cues, move = move, state.move(persona, heard)
+            if read.reading is not None and heard and reader == client.BY_CUES:
+                heard[-1], reader = read.reading, client.BY_CLIENT
+                by_cues, move = move, client.next_move(persona, heard)
                 if move != by_cues:
                     continue
             if not read.problem or repairs:
@@ -402,12 +402,12 @@ class _Chain:
             problem, repairs = read.problem, repairs + 1
         outcome = read.outcome if read.problem else None
         signs = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
-        heard_by = {state.HEARD: {"did": signs, "by": reader}} if form is not None else {}
+        heard_by = {client.HEARD: {"did": signs, "by": reader}} if form is not None else {}
         self._keep_client(number, read, exchange, move, {"repairs": repairs, **heard_by})
         return PersonTurn(read.text, move.rung, move.reaction, outcome, read.problem)
 
     def _keep_client(
-        self, number: int, read: client.ClientText, exchange: Exchange, move: state.Move, facts: dict[str, Any]
+        self, number: int, read: client.ClientText, exchange: Exchange, move: client.Move, facts: dict[str, Any]
     ) -> None:
         if number in self._clients_turns:
             return

@@ -10,8 +10,8 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks.persons import client
+from mindgauge.benchmarks.persons.client import next_move as move
 from mindgauge.benchmarks.persons.dialogues import UNWRITTEN, DialoguePlan, PersonMode, dialogues
-from mindgauge.benchmarks.persons.state import move
 from mindgauge.benchmarks.vera_mh.vera_mh import persons
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status

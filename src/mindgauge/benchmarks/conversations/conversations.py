@@ -14,10 +14,10 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark, own_texts, rubric_defaults
 from mindgauge.benchmarks.metrics import STATUS_RATES, conversations
-from mindgauge.benchmarks.persons import persona, plain_turn
+from mindgauge.benchmarks.persons import persona
+from mindgauge.benchmarks.persons.client import reply_signs as signs
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
 from mindgauge.benchmarks.persons.persona import CALM_RUNGS
-from mindgauge.benchmarks.persons.state import signs
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records.rubric import Criterion, Level, Scale
 
@@ -85,7 +85,7 @@ def _benchmark(name: str, *own: Metric) -> Benchmark:
         return "yes" if signs(text, name).recognised else "no"
 
     def asked_of_people(turns: int) -> tuple[Criterion, ...]:
-        return (plain_turn.of_dialogues(situation, turns),)
+        return (persona.plain_turn(situation, turns),)
 
     levels = (Level("no", {"en": "not found"}), Level("yes", {"en": "found"}))
     cues = Criterion("recognises_by_cues", Scale.NOMINAL, levels, applies=TURN)

@@ -9,7 +9,7 @@ import msgspec
 from mindgauge.analysis.fidelity import Fidelity
 from mindgauge.benchmarks import registry
 from mindgauge.benchmarks.conversations.conversations import CLIENT
-from mindgauge.benchmarks.persons import listener
+from mindgauge.benchmarks.persons.client import LISTENER, listener
 from mindgauge.commands import run as running
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
@@ -92,7 +92,7 @@ def clients_check(
     RunConfig.of(options, ClientCheckOptions, clients_check, dry_run=dry_run)
     fixed = {**options, "client": client, "turns": turns, "person": "simulated", "qualify": False}
     config = RunConfig.of(fixed, RunOptions, clients_check, dry_run=dry_run)
-    target = Function(listener.replying(situation), name=listener.NAME)
+    target = Function(listener(situation), name=LISTENER)
     alone = of_clients(benchmark)
     result = running.hold(
         {alone.name: alone}, config, model=target, judge=judge, out=out, limit=limit, where=where, dry_run=dry_run
