@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +30,7 @@ from mindgauge.runs.session import tokens
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, Expected, PlannedStep, PlannedSubject, ReplyStep
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
@@ -55,12 +56,10 @@ class DialogueBenchmarks(NamedTuple):
         dialogues = next((b.dialogues for b in self.benchmarks if b.dialogues is not None), None)
         if dialogues is None:  # a table's, each as long as it is there
             return {"person": self.mode.value}
-        simulated = {"clients": [*dialogues.clients], "client_words": digest(client.prompt_hashes())[:12]}
-        return {
-            "person": self.mode.value,
-            "turns": dialogues.turns,
-            **(simulated if self.mode is PersonMode.SIMULATED else {}),
-        }
+        record = {"person": self.mode.value, "turns": dialogues.turns}
+        if self.mode is PersonMode.SIMULATED:
+            record |= {"clients": [*dialogues.clients], "client_words": digest(client.prompt_hashes())[:12]}
+        return record
 
 
 def held(
@@ -95,7 +94,19 @@ def held(
         raise UsageError(f"--person {mode} takes no --client: the person's words are fixed")
     if mode is PersonMode.SIMULATED and not clients:
         raise UsageError("--person simulated needs a model that plays the person: name it with --client, best two of two families")  # fmt: skip
-    return DialogueBenchmarks([_with_dialogues(b, mode, asking.turns, tuple(clients), data) for b in benchmarks], mode)
+    given: list[Benchmark] = []
+    for benchmark in benchmarks:
+        if benchmark.persons is None:
+            given.append(benchmark)
+        elif data is not None and benchmark.read is own_texts.unreleased:
+            given.append(_of_table(benchmark, mode, asking.turns))
+        else:
+            dialogues = DialoguePlan(benchmark.persons(data), mode, asking.turns or TURNS, tuple(clients))
+            own = dialogues.samples
+            given.append(
+                msgspec.structs.replace(benchmark, dialogues=dialogues, own=own, read=lambda _, own=own: own())
+            )
+    return DialogueBenchmarks(given, mode)
 
 
 def _without_persons(benchmark: Benchmark, data: Path | None) -> str:
@@ -109,19 +120,6 @@ def _without_persons(benchmark: Benchmark, data: Path | None) -> str:
     if data is not None:
         benchmark.read_persons(data)
     return "; its persons stand in the authors' files: --data DIR"
-
-
-def _with_dialogues(
-    benchmark: Benchmark, mode: PersonMode, turns: int | None, clients: tuple[str, ...], data: Path | None
-) -> Benchmark:
-    if benchmark.persons is None:
-        return benchmark
-    if data is not None and benchmark.read is own_texts.unreleased:
-        return _of_table(benchmark, mode, turns)
-    dialogues = DialoguePlan(benchmark.persons(data), mode, turns or TURNS, clients)
-    return msgspec.structs.replace(
-        benchmark, dialogues=dialogues, own=dialogues.samples, read=lambda _: dialogues.samples()
-    )
 
 
 def _of_table(benchmark: Benchmark, mode: PersonMode, turns: int | None) -> Benchmark:
@@ -200,11 +198,8 @@ def expected_turns(
     """
     past_keys = {call.key for call in calls if call.turn in finished}
     left = {call.key: call for call in calls if call.key not in past_keys}.values()
-    prompt, cached, completion = (
-        sum(c.prompt for c in left),
-        sum(c.cached for c in left),
-        len(left) * step.answer_tokens,
-    )
+    prompt, cached = sum(call.prompt for call in left), sum(call.cached for call in left)
+    completion = len(left) * step.answer_tokens
     cost = None if step.model.price is None else step.model.price.of(prompt, completion, cached)
     planned = PlannedStep(step.model.name, step.purpose, len(left), len(left), prompt, completion, cost, cached)
     return Expected(planned, len({call.key for call in calls if call.turn in asked_for}))
@@ -247,25 +242,19 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
         ]
         if store is None:
             return expected_turns(self, calls, (), ())
-        turns_kept: list[set[Hashable]] = [
-            {
-                (*turn, target)
-                for target in self.targets
-                for turn in turns(self.benchmark.name, client_name(self.model.name, target))
-            }
-            for turns in (store.answered, store.replied)
-        ]
-        return expected_turns(self, calls, *turns_kept)
+
+        def kept(turns: Callable[[str, str], set[tuple[str, int]]]) -> set[Hashable]:
+            name, client_of = self.benchmark.name, partial(client_name, self.model.name)
+            return {(*turn, target) for target in self.targets for turn in turns(name, client_of(target))}
+
+        return expected_turns(self, calls, kept(store.answered), kept(store.replied))
 
     def _calls(self, dialogue: Slots) -> Iterator[TurnCall]:
         """Yield the call of every message. An opening that it writes is asked for once, whoever answers it."""
-        persona, situation = self.dialogues.persona(dialogue.whole), self.dialogues.situation
+        persona, situation = self.dialogues.personas[dialogue.tags["persona"]], self.dialogues.situation
         turn_tokens = REPLY_TOKENS + PERSON_TOKENS
-        silence = [Message("assistant", "")]
-        opening = (
-            tokens(client.messages(persona, dialogue.tags["language"], silence, client.Move(""), situation))
-            + NOTE_TOKENS
-        )
+        silence, language = [Message("assistant", "")], dialogue.tags["language"]
+        opening = tokens(client.messages(persona, language, silence, client.Move(""), situation)) + NOTE_TOKENS
         earliest = min(dialogue.clients)
         for target, run, (number, slot) in product(self.targets, range(self.repeats), dialogue.clients.items()):
             prompt = opening + (number - 1) * turn_tokens
@@ -294,7 +283,7 @@ def replies_to_come(
     openings = {_opening_of(reply): reply for reply in existing.values()}
     to_come: set[Hashable] = set()
     for sample, model, run in product(samples, sorted(models, key=lambda model: model.name), range(runs)):
-        name = _replier(sample, model.name)
+        name = replier(sample, model.name)
         reply, opening = existing.get((sample.id, name, run)), None
         if reply is None and sample.tags["turn"] == "1" and opening_is_fixed(sample) and goes_on(model):
             opening = (sample.tags["unit"], sample.tags[BASE], name, run)
@@ -306,7 +295,7 @@ def replies_to_come(
             yield _stand_in(sample, run)
 
 
-def _replier(slot: Sample, model: str) -> str:
+def replier(slot: Sample, model: str) -> str:
     """Return what replies to a slot call who wrote them."""
     names = {Unit.TURN.value: model, Unit.DIALOGUE.value: whole_name(model)}
     return names.get(slot.tags["unit"], client_name(slot.tags.get("client", ""), model))

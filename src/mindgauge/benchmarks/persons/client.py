@@ -28,7 +28,7 @@ from mindgauge.records.regex import regex
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.benchmarks.persons.persona import Persona, PersonaWords, Rung, Situation
     from mindgauge.records import Exchange
@@ -70,34 +70,31 @@ class Move(NamedTuple):
     """The rungs of the turns before, from the second on."""
 
 
-class _Cues(msgspec.Struct, forbid_unknown_fields=True):
-    """Regular expressions for one sign, by language."""
-
-    en: list[str]
-    zh: list[str]
-
-    def pattern(self, parts: Mapping[str, _Cues]) -> re.Pattern[str]:
-        """Put them together; the name of a part stands for any of its words."""
-        en, zh = "|".join(rf"\b(?:{words})(?!\w)" for words in self.en), "|".join(self.zh)
-        for name, part in parts.items():
-            en, zh = (text.replace(name, f"(?:{'|'.join(words)})") for text, words in ((en, part.en), (zh, part.zh)))
-        return re.compile("|".join(filter(None, (en, zh))), re.IGNORECASE)
+@cache
+def _toml(name: str) -> dict[str, Any]:
+    return msgspec.toml.decode((Path(__file__).parent / f"{name}.toml").read_bytes(), type=dict[str, Any])
 
 
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
-    content = (Path(__file__).parent / "cues.toml").read_bytes()
-    read = msgspec.toml.decode(content, type=dict[str, _Cues])
-    parts = {name: cues for name, cues in read.items() if name.isupper()}
-    return {name: cues.pattern(parts) for name, cues in read.items() if name not in parts}
+    """Put the regular expressions of each sign together; the name of a part stands for any of its words."""
+    parts = {name: cues for name, cues in _toml("cues").items() if name.isupper()}
+    patterns = {}
+    for name in _toml("cues").keys() - parts:
+        cues = _toml("cues")[name]
+        en, zh = "|".join(rf"\b(?:{words})(?!\w)" for words in cues["en"]), "|".join(cues["zh"])
+        for part, words in parts.items():
+            en, zh = (text.replace(part, f"(?:{'|'.join(words[lang])})") for text, lang in ((en, "en"), (zh, "zh")))
+        patterns[name] = re.compile("|".join(filter(None, (en, zh))), re.IGNORECASE)
+    return patterns
 
 
 @cache
-def _spellings() -> tuple[dict[int, int], dict[str, str], re.Pattern[str]]:
-    """Read simplified characters by traditional ones, and words of chats in full with what finds them."""
-    content = msgspec.toml.decode((Path(__file__).parent / "spellings.toml").read_bytes(), type=dict[str, Any])
-    chat_word = re.compile(rf"\b(?:{'|'.join(content['chat'])})\b", re.IGNORECASE)
-    return str.maketrans(content["traditional"], content["simplified"]), content["chat"], chat_word
+def _spellings() -> tuple[dict[int, int], re.Pattern[str]]:
+    """Read simplified characters by traditional ones, and what finds words of chats."""
+    spellings = _toml("spellings")
+    chat_word = re.compile(rf"\b(?:{'|'.join(spellings['chat'])})\b", re.IGNORECASE)
+    return str.maketrans(spellings["traditional"], spellings["simplified"]), chat_word
 
 
 def reply_signs(text: str, situation: str) -> ReplySigns:
@@ -136,9 +133,9 @@ def _said(sign: str, sentence: str) -> bool:
 
 def _typed(text: str) -> str:
     """Write apostrophes as keyboards do, chat words in full, simplified characters, and one word for "you"."""
-    characters, chat, chat_word = _spellings()
+    characters, chat_word = _spellings()
     text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").translate(characters)
-    return chat_word.sub(lambda word: chat[word[0].lower()], text)
+    return chat_word.sub(lambda word: str(_toml("spellings")["chat"][word[0].lower()]), text)
 
 
 def next_move(persona: Persona, replies: Sequence[ReplySigns]) -> Move:
@@ -217,30 +214,10 @@ class ClientText(NamedTuple):
     reading: ReplySigns | None = None
 
 
-class _NoteWords(msgspec.Struct, forbid_unknown_fields=True):
-    """What a client is told beside its prompts, in one language."""
-
-    first: str
-    new: str
-    nothing_new: str
-    disclosed: str
-    nothing_disclosed: str
-    repair: str
-    list: str
-    signs: dict[str, str]
-    styles: dict[str, str]
-    problems: dict[str, str]
-
-
 @cache
 def _prompt(name: str, language: str) -> Prompt:
     slots = ("who", "style", "never") if name == "client" else ("reply", "asks", "shown", "rung", "reaction", "form")
     return Prompt.load(Path(__file__).parent / f"{name}.{language}.md", slots)
-
-
-@cache
-def _words() -> dict[str, _NoteWords]:
-    return msgspec.toml.decode((Path(__file__).parent / "client.toml").read_bytes(), type=dict[str, _NoteWords])
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -248,7 +225,7 @@ def prompt_hashes() -> dict[str, str]:
     prompts = {
         f"{name}.{language}": _prompt(name, language).hash for name in ("client", "turn") for language in ("en", "zh")
     }
-    return {**prompts, "words": digest(msgspec.to_builtins(_words()))}
+    return {**prompts, "words": digest(_toml("client"))}
 
 
 def messages(
@@ -265,9 +242,9 @@ def messages(
         problem: of what the client wrote before, where it is asked once more.
     """
     language = "zh" if language == "zh" else "en"
-    words, note_words = persona.words(language), _words()[language]
+    words, note_words = persona.words(language), _toml("client")[language]
     system = persona.system or _prompt("client", language).fill({
-        "who": words.who, "style": note_words.styles.get(persona.style, persona.style), "never": note_words.list.join(words.never) or "-",
+        "who": words.who, "style": note_words["styles"].get(persona.style, persona.style), "never": note_words["list"].join(words.never) or "-",
     })  # fmt: skip
     swapped = [
         Message("user" if m.role == "assistant" else "assistant", visible(m.content))
@@ -275,7 +252,7 @@ def messages(
         if m.role != "system"
     ]
     if not swapped or swapped[0].role == "assistant":
-        swapped.insert(0, Message("user", note_words.first))
+        swapped.insert(0, Message("user", note_words["first"]))
     *earlier_turns, last = swapped
     if persona.system:
         note = "\n".join([persona.reminder, last.content] if dialogue and persona.reminder else [last.content])
@@ -284,12 +261,12 @@ def messages(
         form = {"did": ["…"], "message": "…"}
         note = _prompt("turn", language).fill({
             "reply": last.content, "asks": (situation.zh if language == "zh" else situation.en).asks,
-            "shown": note_words.disclosed.format(details=" ".join(disclosed)) if disclosed else note_words.nothing_disclosed,
-            "rung": note_words.new.format(detail=detail) if detail else note_words.nothing_new,
+            "shown": note_words["disclosed"].format(details=" ".join(disclosed)) if disclosed else note_words["nothing_disclosed"],
+            "rung": note_words["new"].format(detail=detail) if detail else note_words["nothing_new"],
             "reaction": words.reactions.get(move.reaction, ""), "form": json.dumps(form, ensure_ascii=False),
         })  # fmt: skip
     if problem:
-        note += "\n\n" + note_words.repair.format(problem=note_words.problems.get(problem, problem))
+        note += "\n\n" + note_words["repair"].format(problem=note_words["problems"].get(problem, problem))
     return (Message("system", system), *earlier_turns, Message("user", note))
 
 
@@ -309,7 +286,7 @@ def schema(persona: Persona, language: str) -> dict[str, Any] | None:
     """Return the form of a client's answer; None where somebody else's words say what it is asked."""
     if persona.system:
         return None
-    kinds = [*_words()["zh" if language == "zh" else "en"].signs.values()]
+    kinds = [*_toml("client")["zh" if language == "zh" else "en"]["signs"].values()]
     signs = {"type": "array", "items": {"type": "string", "enum": kinds}}
     return {
         "type": "object", "properties": {"did": signs, "message": {"type": "string"}}, "required": ["did", "message"],
@@ -332,7 +309,7 @@ def _answer(text: str) -> tuple[str, ReplySigns | None] | None:
 
 def _reading(listed: Any) -> ReplySigns | None:
     """Read what a reply did, by the names of either language; None where one of them is not known."""
-    by_word = {word: name for words in _words().values() for name, word in words.signs.items()}
+    by_word = {word: name for words in _toml("client").values() for name, word in words["signs"].items()}
     if not isinstance(listed, list) or not listed or not all(isinstance(word, str) for word in listed):
         return None
     names = {by_word.get(word.strip().casefold()) for word in listed}
@@ -383,23 +360,19 @@ def _faults(
         yield "You spoke of being a model or of your part; the person does not."
     if _HELPER.search(text):
         yield "You spoke like the helper; you are the person who seeks help."
-    if not _in(language, text):
+    han, latin = len(_HAN.findall(text)), len(_LETTER.findall(text))
+    if not (han >= latin / 2 if language == "zh" else latin >= han * 2):
         yield "Write in Chinese." if language == "zh" else "Write in English."
     if length(text, language) > LONGEST[language]:
         yield "The message is too long."
-    if _copies(
-        text, " ".join([words.who, words.hidden, *(d for rung in words.rungs.values() for d in rung)]), language
-    ):
+    described = " ".join([words.who, words.hidden, *(detail for rung in words.rungs.values() for detail in rung)])
+    size = _COPIED[language]
+    if not {*_runs(described, language, size)}.isdisjoint(_runs(text, language, size)):
         yield "You repeated the description; say it as the person would."
-    if _repeats(text, dialogue):
+    if any(_alike(text.casefold(), message.content.casefold()) for message in dialogue):
         yield "You said what was said before."
     if silent and cue(text):
         yield "You let show more than you may at this point."
-
-
-def _in(language: str, text: str) -> bool:
-    han, latin = len(_HAN.findall(text)), len(_LETTER.findall(text))
-    return han >= latin / 2 if language == "zh" else latin >= han * 2
 
 
 def length(text: str, language: str) -> int:
@@ -409,28 +382,15 @@ def length(text: str, language: str) -> int:
 
 def repetition(text: str, history: Sequence[str], language: str) -> float | None:
     """Return the share of a message's runs of three words, or characters, that earlier messages have; None for a shorter one."""
-
-    def runs(message: str) -> list[tuple[str, ...]]:
-        pieces = _pieces(message, language)
-        return [tuple(pieces[place : place + _RUN]) for place in range(len(pieces) - _RUN + 1)]
-
-    own, known = runs(text), {run for message in history for run in runs(message)}
+    own = _runs(text, language, _RUN)
+    known = {run for message in history for run in _runs(message, language, _RUN)}
     return sum(run in known for run in own) / len(own) if own else None
 
 
-def _pieces(text: str, language: str) -> list[str]:
-    return [c for c in text if c.isalnum()] if language == "zh" else [word.casefold() for word in _WORD.findall(text)]
-
-
-def _copies(text: str, source: str, language: str) -> bool:
-    size, source_words, text_words = _COPIED[language], _pieces(source, language), _pieces(text, language)
-    runs = {tuple(source_words[i : i + size]) for i in range(len(source_words) - size + 1)}
-    return any(tuple(text_words[i : i + size]) in runs for i in range(len(text_words) - size + 1))
-
-
-def _repeats(text: str, dialogue: Sequence[Message]) -> bool:
-    folded = text.casefold()
-    return any(_alike(folded, message.content.casefold()) for message in dialogue)
+def _runs(text: str, language: str, size: int) -> list[tuple[str, ...]]:
+    """Return so many words, or characters, in a row, from each on."""
+    pieces = [c for c in text if c.isalnum()] if language == "zh" else [w.casefold() for w in _WORD.findall(text)]
+    return [tuple(pieces[place : place + size]) for place in range(len(pieces) - size + 1)]
 
 
 def _alike(text: str, other: str) -> bool:
@@ -448,7 +408,7 @@ def listener(situation: str) -> Callable[[list[dict[str, str]]], str]:
     Args:
         situation: whose risk is asked about.
     """
-    content = msgspec.toml.decode((Path(__file__).parent / "listener.toml").read_bytes(), type=dict[str, Any])
+    content = _toml("listener")
 
     def reply(messages: list[dict[str, str]]) -> str:
         persons = [message["content"] for message in messages if message["role"] == "user"]

@@ -94,6 +94,11 @@ class Slots(NamedTuple):
         """What is known of the dialogue."""
         return self.whole.tags
 
+    @property
+    def all(self) -> list[Sample]:
+        """Every slot."""
+        return [*self.turns, *self.clients.values(), self.whole]
+
 
 class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
     """The dialogues of one command: with whom, in which mode, how long, and which clients play."""
@@ -108,20 +113,14 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
         """Of all persons."""
         return self.persons.situation
 
-    def persona(self, sample: Sample) -> Persona:
-        """Return the person of a sample."""
-        return self._personas[sample.tags["persona"]]
-
-    def script(self, sample: Sample) -> Script:
-        """Return the fixed words of a sample."""
-        return self._scripts[sample.tags["persona"]]
-
     @cached_property
-    def _personas(self) -> dict[str, Persona]:
+    def personas(self) -> dict[str, Persona]:
+        """The persons by the tag `persona` of their samples."""
         return {persona.id: persona for persona in self.persons.personas}
 
     @cached_property
-    def _scripts(self) -> dict[str, Script]:
+    def scripts(self) -> dict[str, Script]:
+        """Fixed words, likewise."""
         return {script.id: script for script in self.persons.scripts}
 
     def samples(self) -> list[Sample]:
@@ -166,14 +165,8 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             history: tuple[Message, ...] = ()
             for number, (turn, message) in enumerate(zip(turns, words, strict=True), 1):
                 history = (*history, message)
-                slot_tags = {
-                    **tags,
-                    BASE: origin,
-                    "unit": Unit.TURN.value,
-                    "turn": str(number),
-                    "rung": turn.rung,
-                    "reaction": turn.reaction,
-                }
+                slot_tags = {**tags, BASE: origin, "unit": Unit.TURN.value, "turn": str(number)}
+                slot_tags |= {"rung": turn.rung, "reaction": turn.reaction}
                 yield Sample(digest(origin, Unit.TURN, number), history, tags=slot_tags, cluster=script.id)
                 if not (reply := turn.stored.get(language, "")):
                     break
@@ -191,18 +184,13 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             turns: how many.
             first_of_client: the first turn whose words a client writes; 0 where it writes none.
         """
-        persona, played_by = tags["persona"], tags.get("client", "")
-        tags = {**tags, BASE: origin}
-
-        def slot(unit: Unit, turn: int) -> Sample:
-            slot_tags = {**tags, "unit": unit.value, "turn": str(turn)}
-            return Sample(digest(origin, played_by, unit, turn), words[:turn], tags=slot_tags, cluster=persona)
-
-        yield from (slot(Unit.TURN, turn) for turn in range(1, turns + 1))
+        slots = [(Unit.TURN, turn) for turn in range(1, turns + 1)]
         if first_of_client:
-            yield from (slot(Unit.CLIENT, turn) for turn in range(first_of_client, turns + 1))
-        whole = slot(Unit.DIALOGUE, turns)
-        yield msgspec.structs.replace(whole, id=digest(origin, played_by, Unit.DIALOGUE, turns))
+            slots += [(Unit.CLIENT, turn) for turn in range(first_of_client, turns + 1)]
+        for unit, turn in (*slots, (Unit.DIALOGUE, turns)):
+            ident = digest(origin, tags.get("client", ""), unit, turn)
+            slot_tags = {**tags, BASE: origin, "unit": unit.value, "turn": str(turn)}
+            yield Sample(ident, words[:turn], tags=slot_tags, cluster=tags["persona"])
 
 
 def _known(entry: Persona | Script, language: str, mode: PersonMode, of: Situation) -> dict[str, str]:

@@ -8,6 +8,8 @@ The levels are the turns, in order, and `never` behind them. A dialogue that is 
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -19,7 +21,7 @@ from mindgauge.records.rubric import Criterion, Level, Scale
 from mindgauge.records.rubric.criterion import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LANGUAGES = ("en", "zh")
@@ -147,15 +149,7 @@ def read_situation(path: Path) -> Situation:
     Raises:
         DataError: the file is not as it should be.
     """
-    read = _read(path, Situation)
-    if read.plain not in read.rungs or len(set(read.rungs)) != len(read.rungs):
-        raise DataError(f"{path}: plain is {read.plain!r}; name one of the rungs, each of which stands once")
-    for language in LANGUAGES:
-        if missing := next((rung for rung in read.rungs if rung not in getattr(read, language).rungs), None):
-            raise DataError(
-                f"{path}: the rung {missing!r} has no words in {language}; add [{language}.rungs] {missing}"
-            )
-    return read
+    return _read(path, Situation, _situation_faults)
 
 
 def personas(folder: Path, situation: Situation) -> list[Persona]:
@@ -167,7 +161,7 @@ def personas(folder: Path, situation: Situation) -> list[Persona]:
     paths = sorted(folder.glob("*.toml"))
     if not paths:
         raise DataError(f"{folder}: there is no persona; add NAME.toml")
-    return [_persona(path, situation) for path in paths]
+    return [_read(path, Persona, partial(_persona_faults, path.stem, situation)) for path in paths]
 
 
 def scripts(folder: Path, situation: Situation) -> list[Script]:
@@ -176,49 +170,45 @@ def scripts(folder: Path, situation: Situation) -> list[Script]:
     Raises:
         DataError: one is not as it should be; the line names the file.
     """
-    return [_script(path, situation) for path in sorted(folder.glob("*.toml"))]
+    paths = sorted(folder.glob("*.toml"))
+    return [_read(path, Script, partial(_script_faults, path.stem, situation)) for path in paths]
 
 
-def _persona(path: Path, situation: Situation) -> Persona:
-    persona = _read(path, Persona)
-    if fault := _fault(persona, path.stem, situation):
-        raise DataError(f"{path}: {fault}")
-    return persona
-
-
-def _script(path: Path, situation: Situation) -> Script:
-    script = _read(path, Script)
-    rungs = [turn.rung for turn in script.turn]
-    unknown = next((rung for rung in rungs if rung not in situation.rungs), None)
-    if not script.turn or script.id != path.stem:
-        raise DataError(f"{path}: a script has turns, and the id of its file's name")
-    if unknown is not None:
-        raise DataError(f"{path}: there is no rung {unknown!r}; a rung is one of {', '.join(situation.rungs)}")
-    if (highest := max(rungs, key=situation.level)) != script.planned:
-        raise DataError(f"{path}: planned is {script.planned!r}, and the highest rung of its turns is {highest!r}")
-    if not script.languages:
-        raise DataError(f"{path}: no language has words for every turn")
-    return script
-
-
-def _read(path: Path, kind: type[T]) -> T:
+def _read(path: Path, kind: type[T], faults: Callable[[T], Iterator[str]]) -> T:
     try:
-        return msgspec.convert(bounds.toml(path), kind)
+        entry = msgspec.convert(bounds.toml(path), kind)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {error}") from error
+    if fault := next(faults(entry), ""):
+        raise DataError(f"{path}: {fault}")
+    return entry
 
 
-def _fault(persona: Persona, name: str, situation: Situation) -> str:
-    """Say what is wrong with a persona first of all; empty if nothing is."""
-    return next((fault for faults in (_of_itself, _of_words) for fault in faults(persona, name, situation)), "")
+def _situation_faults(situation: Situation) -> Iterator[str]:
+    if situation.plain not in situation.rungs or len(set(situation.rungs)) != len(situation.rungs):
+        yield f"plain is {situation.plain!r}; name one of the rungs, each of which stands once"
+    for language, rung in product(LANGUAGES, situation.rungs):
+        if rung not in getattr(situation, language).rungs:
+            yield f"the rung {rung!r} has no words in {language}; add [{language}.rungs] {rung}"
 
 
-def _of_itself(persona: Persona, name: str, situation: Situation) -> Iterator[str]:
+def _script_faults(name: str, situation: Situation, script: Script) -> Iterator[str]:
+    rungs = [turn.rung for turn in script.turn]
+    if not rungs or script.id != name:
+        yield "a script has turns, and the id of its file's name"
+    if unknown := next((rung for rung in rungs if rung not in situation.rungs), None):
+        yield f"there is no rung {unknown!r}; a rung is one of {', '.join(situation.rungs)}"
+    if (highest := max(rungs, key=situation.level)) != script.planned:
+        yield f"planned is {script.planned!r}, and the highest rung of its turns is {highest!r}"
+    if not script.languages:
+        yield "no language has words for every turn"
+
+
+def _persona_faults(name: str, situation: Situation, persona: Persona) -> Iterator[str]:
     if persona.id != name:
         yield f"the id is {persona.id!r}; call it {name!r}, as the file"
     if persona.planned not in situation.rungs:
         yield f"planned is {persona.planned!r}; it is one of {', '.join(situation.rungs)}"
-        return
     due = situation.rungs[: situation.level(persona.planned) + 1]
     ladder = tuple(step.rung for step in persona.ladder)
     if hole := next((rung for rung in due if rung not in ladder), None):
@@ -227,12 +217,8 @@ def _of_itself(persona: Persona, name: str, situation: Situation) -> Iterator[st
         yield f"the ladder goes {' → '.join(ladder)}; it has to go {' → '.join(due)}, each rung once"
     if unknown := next((entry for entry in persona.reactions if entry not in REACTIONS), None):
         yield f"there is no reaction {unknown!r}; a reaction is one of {', '.join(REACTIONS)}"
-
-
-def _of_words(persona: Persona, _: str, situation: Situation) -> Iterator[str]:
     if not persona.languages:
         yield f"it has no words; add [{'] or ['.join(LANGUAGES)}]"
-    due = situation.rungs[: situation.level(persona.planned) + 1]
     for language in persona.languages:
         words = persona.words(language)
         lacking = [rung for rung in due if not all(map(str.strip, words.rungs.get(rung, ("",))))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import inspect_ai.model as of_inspect
 import msgspec
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.records.errors import MindgaugeError
     from mindgauge.records.request import Model, Request
+    from mindgauge.runs.session import Session
 
 REPLIES = "mindgauge:replies"
 """Where the state of a sample holds the turns of a dialogue."""
@@ -78,7 +79,7 @@ def _converse(
         assert plan is not None, "only dialogues are held so"
         step = ConversationStep(benchmark=material.benchmark, model=tested, dialogues=plan, clients=tuple(players))
         dialogue = _Dialogue()
-        await step.hold(dialogue, material.dialogues[str(state.sample_id)], state.epoch - 1)
+        await step.hold(cast("Session", dialogue), material.dialogues[str(state.sample_id)], state.epoch - 1)
         last = max(
             (r for r in dialogue.replies if r.model == tested.name),
             key=lambda r: int(r.provenance["turn"]),
@@ -103,7 +104,7 @@ def roles() -> tuple[str, ...]:
 
 
 class _Dialogue:
-    """Keeps the turns of one dialogue; what it costs, and what was asked before, is Inspect's to know."""
+    """Keeps the turns of one dialogue as a `Session` does; what it costs, and what was asked before, is Inspect's to know."""
 
     stop: MindgaugeError | None = None
 
@@ -112,7 +113,7 @@ class _Dialogue:
 
     @property
     def store(self) -> _Dialogue:
-        """See `Conversing`."""
+        """See `Session`."""
         return self
 
     def add_reply(self, _: str, reply: Reply) -> None:
