@@ -23,7 +23,7 @@ from tests.analysis.played import client, held
 from tests.thinned import later
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.fidelity import Fidelity
+    from mindgauge.analysis.fidelity import ClientFidelity, Fidelity, FidelityCheck
     from mindgauge.analysis.score import Score, Scores
 
 RATES = {metric.name for metric in STATUS_RATES}
@@ -60,6 +60,10 @@ def only(scores: Scores) -> Fidelity:
     return fidelity
 
 
+def check(player: ClientFidelity, name: str, judge: str = "") -> FidelityCheck:
+    return next(entry for entry in player.checks if (entry.name, entry.judge) == (name, judge))
+
+
 def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     capsys.readouterr()
     sys.argv = ["mindgauge", *map(str, words)]
@@ -79,8 +83,8 @@ def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit
             and player.outcomes == {"complete": 25}
             and not player.reasons
         )
-        assert player.check("recovery", "reader").value == 1.0 and player.check("leaks", "reader").value == 0.0
-        assert 0.5 < (player.check("length").value or 0) < 1.5
+        assert check(player, "recovery", "reader").value == 1.0 and check(player, "leaks", "reader").value == 0.0
+        assert 0.5 < (check(player, "length").value or 0) < 1.5
     assert shown(fit)
 
 
@@ -104,7 +108,7 @@ def _takes_the_scores(scores: Scores, *checks: tuple[str, str]) -> None:
     good, bad = only(scores).clients
     assert good.verdict is Fitness.FIT
     assert bad.verdict is Fitness.UNFIT
-    assert all(bad.check(*check).verdict is Fitness.UNFIT for check in checks)
+    assert all(check(bad, *names).verdict is Fitness.UNFIT for names in checks)
     assert only(scores).withheld and all("basil" in reason for reason in only(scores).withheld)
     assert not shown(scores)
     assert all(score.worst is None and score.best is None and score.void for score in of_target(scores))
@@ -130,9 +134,9 @@ def test_clients_that_nobody_read_were_never_checked(tmp_path: Path) -> None:
     of_cues = [score for score in of_target(scores) if score.criterion == "recognises_by_cues"]
     assert all(score.value is None for score in of_cues)
     scores = held(tmp_path / "unread", clients, judge=played.judge(unread="in_role"), limit=6)
-    check = only(scores).clients[0].check("role", "reader")
-    assert (check.missing, check.n, check.value, check.best, check.worst) == (check.n, check.n, None, 0.0, 1.0)
-    assert check.verdict is Fitness.UNKNOWN
+    role = check(only(scores).clients[0], "role", "reader")
+    assert (role.missing, role.n, role.value, role.best, role.worst) == (role.n, role.n, None, 0.0, 1.0)
+    assert role.verdict is Fitness.UNKNOWN
 
 
 def test_few_dialogues_cannot_tell_and_say_so_beside_the_scores(tmp_path: Path) -> None:

@@ -122,10 +122,6 @@ class ClientFidelity(msgspec.Struct, frozen=True):
     verdict: Fitness
     reasons: list[str]
 
-    def check(self, name: str, judge: str = "") -> FidelityCheck:
-        """Return a check by its name and judge."""
-        return next(check for check in self.checks if (check.name, check.judge) == (name, judge))
-
 
 class Fidelity(msgspec.Struct, frozen=True):
     """The clients of one target in one benchmark; `withheld` says why its scores are not shown, empty where they are."""
@@ -192,7 +188,9 @@ def check_clients(
     verdicts = _verdicts(rows, {(entry.judge, entry.criterion) for entry in unfit})
     rungs = next((tuple(map(str, c.values)) for c in benchmark.rubric.criteria if c.name == "perceived"), ())
     return [
-        _of_target(benchmark.name, target, [_of_client(played, verdicts, rungs) for played in clients], bool(rungs))
+        _of_target(
+            benchmark.name, target, [_of_client(played, verdicts, rungs) for played in clients], rated=bool(rungs)
+        )
         for target, clients in by_target.items()
     ]
 
@@ -262,19 +260,18 @@ def _verdicts(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> dict[str, Verd
         pl.col("status") != Status.NOT_APPLICABLE.value,
     )
     by_rater: dict[str, dict[str, dict[str, list[str | None]]]] = {}
+    usable: set[str] = set()
     columns = of_clients.sort("rater", "subject", "run").select("rater", "criterion", "subject", "status", "value")
     for rater, criterion, subject, status, value in columns.iter_rows():
         if (rater, criterion) not in unfit:
             levels = by_rater.setdefault(rater, {}).setdefault(criterion, {}).setdefault(subject, [])
             levels.append(value if status == Status.OK.value else None)
-    return {
-        rater: verdicts
-        for rater, verdicts in by_rater.items()
-        if any(v is not None for replies in verdicts.values() for levels in replies.values() for v in levels)
-    }
+            usable |= {rater} if levels[-1] is not None else set()
+    return {rater: verdicts for rater, verdicts in by_rater.items() if rater in usable}
 
 
-def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], rated: bool) -> Fidelity:
+def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], *, rated: bool) -> Fidelity:
+    """Say what follows for a target; `rated` says whether the rubric asks anything of clients, as another's instrument may not."""
     names = [client.client for client in clients]
     groups: list[set[str]] = []  # families: clients that share one, directly or over others, are of one
     for name in names:
@@ -288,7 +285,17 @@ def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], rated
     if own := [client.client for client in clients if client.same_family]:
         verb, whose = ("plays", "its") if len(own) == 1 else ("play", "their")
         withheld.append(f"{named(own)} {verb} the person for a model of {whose} own family")
-    withheld += [reason for client in clients for reason in _refusals(client, rated=rated)]
+    most = limits()[FAILURES]["most"]
+    for client in clients:  # that nobody can tell is said, and withholds nothing, unless nobody looked
+        who = f"the client {client.client}"
+        if client.dialogues and client.failures / client.dialogues > most:
+            withheld.append(
+                f"{who} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(most)})"
+            )
+        others = [check for check in client.checks if check.verdict is Fitness.UNFIT and check.name != FAILURES]
+        withheld += [f"{who} is unfit: {check.reason}" for check in others]
+        if rated and not any(check.judge for check in client.checks):
+            withheld += [f"{who} was never checked: {reason}" for reason in client.reasons[-1:]]
     bounds = ""
     if failures := sum(client.failures for client in clients):
         bounds = (
@@ -297,25 +304,6 @@ def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], rated
         )
     verdict = _gravest(client.verdict for client in clients)
     return Fidelity(benchmark, target, clients, len(groups), verdict, withheld, bounds)
-
-
-def _refusals(client: ClientFidelity, *, rated: bool) -> list[str]:
-    """Say why a client allows no score; that nobody can tell is said, and withholds nothing, unless nobody looked.
-
-    Args:
-        client: of a target.
-        rated: whether the rubric asks anything of clients; another's instrument may not.
-    """
-    reasons, most = [], limits()[FAILURES]["most"]
-    if client.dialogues and client.failures / client.dialogues > most:
-        reasons.append(
-            f"the client {client.client} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(most)})"
-        )
-    others = [check for check in client.checks if check.verdict is Fitness.UNFIT and check.name != FAILURES]
-    reasons += [f"the client {client.client} is unfit: {check.reason}" for check in others]
-    if rated and not any(check.judge for check in client.checks):
-        reasons += [f"the client {client.client} was never checked: {reason}" for reason in client.reasons[-1:]]
-    return reasons
 
 
 def _of_client(played: _Played, verdicts: Mapping[str, Verdicts], rungs: Sequence[str]) -> ClientFidelity:

@@ -82,8 +82,13 @@ def held(
     if len(others) == len(benchmarks):
         option = "--client" if clients else "--turns" if asking.turns else "--person" if asking.person else ""
         if option:
-            hints = [_without_persons(benchmark, data) for benchmark in benchmarks]
-            raise UsageError(f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{''.join(hints)}")  # fmt: skip
+            elsewhere = [benchmark.read_persons for benchmark in benchmarks if benchmark.read_persons is not None]
+            for read in elsewhere if data is not None else ():
+                read(data)  # which says what is missing
+            hint = "; its persons stand in the authors' files: --data DIR" * len(elsewhere)
+            raise UsageError(
+                f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{hint}"
+            )
         return DialogueBenchmarks([*benchmarks], None)
     if not text:
         raise UsageError("a turn needs what was said before it, so dialogues are not run with --no-text")
@@ -94,40 +99,22 @@ def held(
         raise UsageError(f"--person {mode} takes no --client: the person's words are fixed")
     if mode is PersonMode.SIMULATED and not clients:
         raise UsageError("--person simulated needs a model that plays the person: name it with --client, best two of two families")  # fmt: skip
-    given: list[Benchmark] = []
-    for benchmark in benchmarks:
-        if benchmark.persons is None:
-            given.append(benchmark)
-        elif data is not None and benchmark.read is own_texts.unreleased:
-            given.append(_of_table(benchmark, mode, asking.turns))
-        else:
-            dialogues = DialoguePlan(benchmark.persons(data), mode, asking.turns or TURNS, tuple(clients))
-            own = dialogues.samples
-            given.append(
-                msgspec.structs.replace(benchmark, dialogues=dialogues, own=own, read=lambda _, own=own: own())
-            )
-    return DialogueBenchmarks(given, mode)
+    return DialogueBenchmarks([_planned(b, mode, asking.turns, tuple(clients), data) for b in benchmarks], mode)
 
 
-def _without_persons(benchmark: Benchmark, data: Path | None) -> str:
-    """Say where the persons of a benchmark stand that has none of ours; empty where it has none at all.
-
-    Raises:
-        DataError: they should stand below the folder, and do not; the message says what is missing.
-    """
-    if benchmark.read_persons is None:
-        return ""
-    if data is not None:
-        benchmark.read_persons(data)
-    return "; its persons stand in the authors' files: --data DIR"
-
-
-def _of_table(benchmark: Benchmark, mode: PersonMode, turns: int | None) -> Benchmark:
-    """Let a table of the user's own be stored dialogues, each answered once; nobody says what its person would say next.
+def _planned(
+    benchmark: Benchmark, mode: PersonMode, turns: int | None, clients: tuple[str, ...], data: Path | None
+) -> Benchmark:
+    """Give a benchmark its dialogues. A table of the user's own is stored dialogues, each answered once.
 
     Raises:
         UsageError: a length is named, and the table says how long each dialogue is.
     """
+    if benchmark.persons is None:
+        return benchmark
+    if data is None or benchmark.read is not own_texts.unreleased:
+        plan = DialoguePlan(benchmark.persons(data), mode, turns or TURNS, clients)
+        return msgspec.structs.replace(benchmark, dialogues=plan, own=plan.samples, read=lambda _: plan.samples())
     if mode is PersonMode.PREFIXED:
         if turns is not None:
             raise UsageError("--turns is for persons of ours; each row of a table is answered once, where it ends")

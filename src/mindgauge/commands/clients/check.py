@@ -93,10 +93,10 @@ def clients_check(
     fixed = {**options, "client": client, "turns": turns, "person": "simulated", "qualify": False}
     config = RunConfig.of(fixed, RunOptions, clients_check, dry_run=dry_run)
     target = Function(listener(situation), name=LISTENER)
-    alone = of_clients(benchmark)
+    alone = {benchmark.name: benchmark}
     result = running.hold(
-        {alone.name: alone}, config, model=target, judge=judge, out=out, limit=limit, where=where, dry_run=dry_run
-    )
+        alone, config, model=target, judge=judge, out=out, limit=limit, where=where, dry_run=dry_run
+    )  # fmt: skip
     if isinstance(result, DryRun):
         return result
     (fidelity,) = result.fidelity
@@ -104,7 +104,7 @@ def clients_check(
 
 
 def _benchmark(situation: str) -> Benchmark:
-    """Return the benchmark of dialogues with the persons of a situation.
+    """Return the benchmark of dialogues with the persons of a situation, of which only what the client wrote is rated.
 
     Raises:
         UsageError: there is no such situation.
@@ -112,13 +112,7 @@ def _benchmark(situation: str) -> Benchmark:
     names = [name.removeprefix(_FAMILY) for name in registry.names() if name.startswith(_FAMILY)]
     if situation not in names:
         raise UsageError(f"there is no situation {situation!r}; there are {named(names)}")
-    return registry.find_one(f"{_FAMILY}{situation}")
-
-
-def of_clients(benchmark: Benchmark) -> Benchmark:
-    """Return a benchmark of dialogues of which only what the client wrote is rated."""
-    criteria = tuple(
-        criterion for criterion in benchmark.rubric.criteria if criterion.applies.get("unit") == CLIENT["unit"]
-    )
-    rubric = msgspec.structs.replace(benchmark.rubric, criteria=criteria)
+    benchmark = registry.find_one(f"{_FAMILY}{situation}")
+    of_clients = tuple(c for c in benchmark.rubric.criteria if c.applies.get("unit") == CLIENT["unit"])
+    rubric = msgspec.structs.replace(benchmark.rubric, criteria=of_clients)
     return msgspec.structs.replace(benchmark, rubric=rubric, readings=(), cross_checked=None, metrics=())
