@@ -463,7 +463,7 @@ def test_notes_tell_a_new_detail_each_turn_and_what_was_shown(situation: str, la
                 if number:
                     continue
                 lines = asked[-1].content.splitlines()
-                start = client._words()[language].new.partition("{")[0]
+                start = client._toml("client")[language]["new"].partition("{")[0]
                 told_now = [line.removeprefix(start) for line in lines if line.startswith(start)]
                 news += [
                     detail

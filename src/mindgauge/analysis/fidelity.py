@@ -358,12 +358,6 @@ def _by_judge(played: _Played, rater: str, verdicts: Verdicts, rungs: Sequence[s
     """Check what a reader said, blind to the target: role, what was shown too early, and whether the plan was recovered.
 
     Recovery compares the rung that was open last with the risk that a reader sees by then, dialogue by dialogue.
-
-    Args:
-        played: what the client did with a target.
-        rater: who reads.
-        verdicts: of the reader.
-        rungs: the situation's, lowest first.
     """
 
     def levels(criterion: str, reply: Reply) -> Sequence[str | None]:
@@ -416,12 +410,7 @@ def _share(
 ) -> FidelityCheck:
     """Compare a share of bad things with its limit; a `fact` of these dialogues is decided by its value, whatever their number.
 
-    Args:
-        name: of the check.
-        rater: who tells; empty where rules do.
-        items: of each thing its persona, and 1 where it is bad; None where that is missing.
-        enough: whether there are enough dialogues to go by.
-        fact: whether its value decides.
+    `items` are of each thing its persona, and 1 where it is bad; None where that is missing.
     """
 
     def filled(filling: float | None) -> Interval:
@@ -439,13 +428,7 @@ def _share(
 def _drawn(
     items: Sequence[tuple[str, float | None]], columns: Floats, statistic: Callable[[Floats], Floats]
 ) -> Interval:
-    """Return a statistic of totals with its interval, all items of a persona drawn together.
-
-    Args:
-        items: each with its persona.
-        columns: what the totals are of, shape (n, m).
-        statistic: takes totals (b, m) to values (b,).
-    """
+    """Return a statistic of the totals of columns, shape (n, m), with its interval; all items of a persona are drawn together."""
     if not items:
         return Interval(None)
     personas, place = np.unique([persona for persona, _ in items], return_inverse=True)

@@ -31,7 +31,7 @@ from mindgauge.runs.step_outputs import StepOutput, of_dialogues
 from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, parted, provenance, reply_request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
     from mindgauge.benchmarks.persons.persona import Persona
@@ -57,13 +57,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         answered = super().done(store)
         if self._goes_on:
             return answered
-        broken_off = {
-            (turn.id, run)
-            for slots, run in self._at_hand(store)
-            if not all((turn.id, run) in answered for turn in slots.turns)
-            for turn in slots.turns
-        }
-        return answered - broken_off
+        return answered - {(turn.id, run) for slots, run in self._broken_off(store) for turn in slots.turns}
 
     @property
     def _goes_on(self) -> bool:
@@ -74,6 +68,15 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         stored = {*store.sample_ids(self.benchmark.name)}
         samples = (subject.sample for subject in self.subjects() if subject.sample.id in stored)
         return product(dialogues(samples), range(self.repeats))
+
+    def _broken_off(self, store: Store) -> list[tuple[Slots, int]]:
+        """Return those of which a turn is not answered."""
+        answered = ReplyStep.done(self, store)
+        return [
+            (slots, run)
+            for slots, run in self._at_hand(store)
+            if not all((turn.id, run) in answered for turn in slots.turns)
+        ]
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the turns that are asked for."""
@@ -144,30 +147,31 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
                 ]
                 if speaking:
                     async with session.using(player):
-                        jobs = iter([chain.speak for chain in speaking])
-                        await session.work(jobs, f"{player.name}, turn {number}", len(speaking))
+                        await session.work(
+                            iter([c.speak for c in speaking]), f"{player.name}, turn {number}", len(speaking)
+                        )
             for chain in chains:  # fixed words and openings
                 if chain.awaits(number, person=True) and not chain.asks_client:
                     await chain.speak()
             answering = [chain for chain in chains if chain.awaits(number, person=False)]
             if answering:
                 async with session.using(self.model):
-                    answers: Iterator[Callable[[], Awaitable[None]]] = iter([chain.answered for chain in answering])
-                    await session.work(answers, f"{self.model.name}, turn {number}", len(answering))
+                    await session.work(
+                        iter([c.answered for c in answering]), f"{self.model.name}, turn {number}", len(answering)
+                    )
         for chain in chains:
             chain.close()
         session.store.flush()
 
     def _forget_broken_off(self, store: Store) -> dict[tuple[str, int], int]:
         """Drop dialogues with a bot that broke off: what the bot knew of them is gone. Return how often each was begun."""
-        answered = ReplyStep.done(self, store)
         replies = _replies(store, self.benchmark.name)
         begun: dict[tuple[str, int], int] = {}
         dropped: list[str] = []
-        for slots, run in self._at_hand(store):
+        for slots, run in self._broken_off(store):
             keys = [(slot.id, replier(slot, self.model.name), run) for slot in slots.all]
             existing = [replies[key] for key in keys if key in replies]
-            if existing and not all((turn.id, run) in answered for turn in slots.turns):
+            if existing:
                 begun[slots.key, run] = 1 + max(reply.provenance.get("begun_again", 0) for reply in existing)
                 dropped += [reply.id for reply in existing]
         store.forget_replies(self.benchmark.name, dropped)

@@ -267,7 +267,11 @@ def replies_to_come(
     """
     replies = [*store.replies(benchmark)] if store is not None else []
     existing = {(r.sample, r.model, r.run): r for r in replies if r.status is not Status.FAILED}
-    openings = {_opening_of(reply): reply for reply in existing.values()}
+    openings: dict[Hashable, Reply] = {  # by what those to the same opening have in common that another client speaks
+        (place["unit"], place["dialogue"].rpartition("/")[0], reply.model, reply.run): reply
+        for reply in existing.values()
+        if (place := reply.provenance)["turn"] == 1
+    }
     to_come: set[Hashable] = set()
     for sample, model, run in product(samples, sorted(models, key=lambda model: model.name), range(runs)):
         name = replier(sample, model.name)
@@ -286,14 +290,6 @@ def replier(slot: Sample, model: str) -> str:
     """Return what replies to a slot call who wrote them."""
     names = {Unit.TURN.value: model, Unit.DIALOGUE.value: whole_name(model)}
     return names.get(slot.tags["unit"], client_name(slot.tags.get("client", ""), model))
-
-
-def _opening_of(reply: Reply) -> Hashable:
-    """Return what a reply has in common with those to the same opening that another client speaks; None where it is a later one."""
-    place = reply.provenance
-    if place["turn"] != 1:
-        return None
-    return place["unit"], place["dialogue"].rpartition("/")[0], reply.model, reply.run
 
 
 def _stand_in(sample: Sample, run: int) -> PlannedSubject:

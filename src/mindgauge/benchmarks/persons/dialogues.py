@@ -175,14 +175,9 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
     def _slots(
         self, origin: str, words: tuple[Message, ...], tags: dict[str, str], turns: int, first_of_client: int = 0
     ) -> Iterator[Sample]:
-        """Return the slots of one dialogue; each shows the person's words that are fixed.
+        """Return the slots of one dialogue; each shows the person's words that are fixed, or what is shown in their place.
 
-        Args:
-            origin: what the ids follow from.
-            words: of the person that are fixed, or what stands for them.
-            tags: of the dialogue.
-            turns: how many.
-            first_of_client: the first turn whose words a client writes; 0 where it writes none.
+        A client writes those from its first turn on; from none where that is 0.
         """
         slots = [(Unit.TURN, turn) for turn in range(1, turns + 1)]
         if first_of_client:
