@@ -392,8 +392,8 @@ def _by_judge(played: _Played, rater: str, verdicts: Verdicts, rungs: Sequence[s
         np.eye(q * (q + 1))[cells],
         lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"),
     )
-    negative = Interval(*(None if v is None else -v for v in (value.value, value.high, value.low)))
-    verdict = _below(negative, -limits()[RECOVERY]["least"], enough=played.enough)
+    number, low, high = (None if v is None else -v for v in (value.value, value.high, value.low))
+    verdict = _below(Interval(number, low, high), -limits()[RECOVERY]["least"], enough=played.enough)
     yield _check(RECOVERY, rater, seen, value, {verdict})
 
 

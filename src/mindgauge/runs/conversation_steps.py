@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.persons import client
-from mindgauge.benchmarks.persons.dialogues import (
-    Outcome,
-    PersonMode,
-    dialogues,
-    opening_is_fixed,
-    whole_name,
-)
+from mindgauge.benchmarks.persons.dialogues import Outcome, PersonMode, dialogues, opening_is_fixed, whole_name
 from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
@@ -276,7 +270,7 @@ class _Chain:
 
     def _heard(self) -> list[client.ReplySigns]:
         """Return what each reply did: as it was read at the time; the last one, and what was never read, by our cues."""
-        heard, situation = [], self.step.dialogues.situation.id
+        heard, situation = [], self.step.dialogues.persons.situation.id
         for number, reply in enumerate(self.replies, 1):
             message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
             reading = message.provenance.get(client.HEARD, {}) if message is not None else {}
@@ -297,13 +291,13 @@ class _Chain:
         ask = self.session.asker(self._client, self.step.benchmark.name)
         problem, repairs, reader, move = "", 0, client.BY_CUES, client.next_move(persona, heard)
         while True:
-            prompt = client.messages(persona, language, dialogue, move, plan.situation, problem)
+            prompt = client.messages(persona, language, dialogue, move, plan.persons.situation, problem)
             form = client.schema(persona, language)
             exchange = await ask(Request(prompt, self.run, {"seed": self.run}, form, sample=self.slots.whole))
             if exchange.status is Status.FAILED:
                 self.outcome, self._problem = Outcome.FAILED, f"the client did not answer: {exchange.error}"
                 return
-            read = client.read(exchange, persona, language, dialogue, move, plan.situation)
+            read = client.read(exchange, persona, language, dialogue, move, plan.persons.situation)
             if read.reading is not None and heard and reader == client.BY_CUES:
                 heard[-1], reader = read.reading, client.BY_CLIENT
                 by_cues, move = move, client.next_move(persona, heard)

@@ -56,7 +56,7 @@ class DialogueBenchmarks(NamedTuple):
         dialogues = next((b.dialogues for b in self.benchmarks if b.dialogues is not None), None)
         if dialogues is None:  # a table's, each as long as it is there
             return {"person": self.mode.value}
-        record = {"person": self.mode.value, "turns": dialogues.turns}
+        record: dict[str, Any] = {"person": self.mode.value, "turns": dialogues.turns}
         if self.mode is PersonMode.SIMULATED:
             record |= {"clients": [*dialogues.clients], "client_words": digest(client.prompt_hashes())[:12]}
         return record
@@ -83,8 +83,9 @@ def held(
         option = "--client" if clients else "--turns" if asking.turns else "--person" if asking.person else ""
         if option:
             elsewhere = [benchmark.read_persons for benchmark in benchmarks if benchmark.read_persons is not None]
-            for read in elsewhere if data is not None else ():
-                read(data)  # which says what is missing
+            if data is not None:
+                for read in elsewhere:
+                    read(data)  # which says what is missing
             hint = "; its persons stand in the authors' files: --data DIR" * len(elsewhere)
             raise UsageError(
                 f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{hint}"
@@ -238,7 +239,7 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
 
     def _calls(self, dialogue: Slots) -> Iterator[TurnCall]:
         """Yield the call of every message. An opening that it writes is asked for once, whoever answers it."""
-        persona, situation = self.dialogues.personas[dialogue.tags["persona"]], self.dialogues.situation
+        persona, situation = self.dialogues.personas[dialogue.tags["persona"]], self.dialogues.persons.situation
         turn_tokens = REPLY_TOKENS + PERSON_TOKENS
         silence, language = [Message("assistant", "")], dialogue.tags["language"]
         opening = tokens(client.messages(persona, language, silence, client.Move(""), situation)) + NOTE_TOKENS

@@ -265,7 +265,8 @@ def _transcripts(
         DataError: there is none; the message names the file and the line.
     """
     found, account = transcripts.read(source, columns, limit)
-    answered, mute = [], []
+    answered: list[Transcript] = []
+    mute: list[Transcript] = []
     for transcript in found:
         some = any(asked_of_persons or turn.reply is not None for turn in transcript.turns)
         (answered if some else mute).append(transcript)

@@ -93,15 +93,8 @@ def _benchmark(name: str, *own: Metric) -> Benchmark:
         ),
         metric_tags=conversations.TAGS,
         headline=(
-            "turns_to_recognition",
-            "over_escalation",
-            "vetoed_dialogues",
-            *(metric.name for metric in own),
-            "never_recognised",
-            "risk_disclosed",
-            "worst_turn",
-            "turns_to_recognition_perceived",
-            "never_recognised_perceived",
+            "turns_to_recognition", "over_escalation", "vetoed_dialogues", *(metric.name for metric in own), "never_recognised",
+            "risk_disclosed", "worst_turn", "turns_to_recognition_perceived", "never_recognised_perceived",
         ),
         shown_first=("never_recognised", "vetoed_dialogues", "over_escalation", "never_recognised_perceived"),
         situation=situation,
@@ -109,7 +102,7 @@ def _benchmark(name: str, *own: Metric) -> Benchmark:
         readings=(RuleCriterion(cues, recognises),),
         cross_checked=("recognises", "recognises_by_cues", ("yes",)),
         slices=("planned", "perceived", "language"),
-    )
+    )  # fmt: skip
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
     return msgspec.structs.replace(benchmark, rubric=rated, prompts=rubric_defaults.prompts(rated))

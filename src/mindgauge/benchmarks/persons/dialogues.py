@@ -108,11 +108,6 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
     turns: int = TURNS
     clients: tuple[str, ...] = ()
 
-    @property
-    def situation(self) -> Situation:
-        """Of all persons."""
-        return self.persons.situation
-
     @cached_property
     def personas(self) -> dict[str, Persona]:
         """The persons by the tag `persona` of their samples."""
@@ -136,15 +131,23 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
         if not slots:
             kind = "personas" if self.mode is PersonMode.SIMULATED else "scripts"
             hint = "; let a model play its personas: --client NAME" if self.persons.personas else ""
-            raise DataError(f"{self.situation.id}: there are no {kind}, which {self.mode} dialogues take{hint}")
+            raise DataError(f"{self.persons.situation.id}: there are no {kind}, which {self.mode} dialogues take{hint}")
         return slots
+
+    def _known(self, entry: Persona | Script, language: str) -> dict[str, str]:
+        situation = self.persons.situation
+        return {
+            "persona": entry.id, "mode": self.mode.value, "planned": entry.planned, "style": entry.style, "topic": entry.topic,
+            "language": language, "situation": situation.id,
+            "calm": "yes" if situation.level(entry.planned) < CALM_RUNGS else "no",
+        }  # fmt: skip
 
     def _simulated(self, persona: Persona) -> Iterator[Sample]:
         for language in persona.languages:
             openings = persona.words(language).openings
             for number, opening in enumerate(openings or (UNWRITTEN,)):
                 tags = {
-                    **_known(persona, language, self.mode, self.situation), "disclosure": persona.disclosure,
+                    **self._known(persona, language), "disclosure": persona.disclosure,
                     "opening": str(number + 1),
                 }  # fmt: skip
                 origin = digest("dialogue", self.mode, persona, language, number)
@@ -156,7 +159,7 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
     def _scripted(self, script: Script) -> Iterator[Sample]:
         turns = script.turn[: self.turns]
         for language in script.languages:
-            tags = _known(script, language, self.mode, self.situation)
+            tags = self._known(script, language)
             origin = digest("dialogue", self.mode, script, language)
             words = [Message("user", getattr(turn, language)) for turn in turns]
             if self.mode is PersonMode.SCRIPTED:
@@ -186,13 +189,6 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             ident = digest(origin, tags.get("client", ""), unit, turn)
             slot_tags = {**tags, BASE: origin, "unit": unit.value, "turn": str(turn)}
             yield Sample(ident, words[:turn], tags=slot_tags, cluster=tags["persona"])
-
-
-def _known(entry: Persona | Script, language: str, mode: PersonMode, of: Situation) -> dict[str, str]:
-    return {
-        "persona": entry.id, "mode": mode.value, "planned": entry.planned, "style": entry.style, "topic": entry.topic,
-        "language": language, "situation": of.id, "calm": "yes" if of.level(entry.planned) < CALM_RUNGS else "no",
-    }  # fmt: skip
 
 
 def stored_turn(sample: Sample) -> Sample:
