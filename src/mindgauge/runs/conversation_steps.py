@@ -49,13 +49,9 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     def done(self, store: Store) -> set[tuple[str, int]]:
         """Return the turns and repeats that nothing more has to be asked for."""
         answered = super().done(store)
-        if self._goes_on:
+        if goes_on(self.model):
             return answered
         return answered - {(turn.id, run) for slots, run in self._broken_off(store) for turn in slots.turns}
-
-    @property
-    def _goes_on(self) -> bool:
-        return goes_on(self.model)
 
     def _at_hand(self, store: Store) -> Iterator[tuple[Slots, int]]:
         """Return every dialogue whose slots are in the run, and each repeat of it."""
@@ -92,7 +88,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         """Yield the call of every turn. All clients begin with the same words, to which the answer is asked for once."""
         system = system_tokens(self.model)
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
-            first = dialogue.tags[BASE] if self._goes_on and opening_is_fixed(dialogue.whole) else dialogue.key
+            first = dialogue.tags[BASE] if goes_on(self.model) and opening_is_fixed(dialogue.whole) else dialogue.key
             for run, (number, turn) in product(range(self.repeats), enumerate(dialogue.turns)):
                 cached = system + dialogue_tokens(turn, number - 1) if number else 0
                 key = (dialogue.key if number else first, number, run)
@@ -101,7 +97,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     async def work(self, session: Session) -> None:
         """Hold the dialogues that the run lacks, and keep every turn."""
         store, benchmark = session.store, self.benchmark
-        begun_again = {} if self._goes_on else self._forget_broken_off(store)
+        begun_again = {} if goes_on(self.model) else self._forget_broken_off(store)
         for name in (self.model.name, whole_name(self.model.name)):
             store.forget_failed(benchmark.name, name)
         replies = _replies(store, benchmark.name)
