@@ -9,8 +9,7 @@ import pytest
 import mindgauge
 from mindgauge.analysis.fidelity import Fitness
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons.client import listener
-from mindgauge.benchmarks.persons.client import reply_signs as signs
+from mindgauge.benchmarks.persons.client import listener, reply_signs
 from mindgauge.commands.clients.check import ClientCheck
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
@@ -54,7 +53,7 @@ def test_the_listener_is_kind_and_asks_once(situation: str, language: str) -> No
     read = []
     for turn in range(1, 11):
         messages = [{"role": "user", "content": first}] * turn
-        read.append(signs(reply(messages), situation))
+        read.append(reply_signs(reply(messages), situation))
     assert all(sign.understanding for sign in read)
     assert [turn for turn, sign in enumerate(read, 1) if sign.asked] == [4]
     assert not any(sign.safety for sign in read)

@@ -160,8 +160,8 @@ class _Played(NamedTuple):
     @property
     def enough(self) -> bool:
         """Whether there are enough dialogues and personas for a value to decide."""
-        least, personas = limits()["enough"], {sample.cluster for sample, _ in self.ended}
-        return len(self.ended) >= least["dialogues"] and len(personas) >= least["personas"]
+        minimum, personas = limits()["enough"], {sample.cluster for sample, _ in self.ended}
+        return len(self.ended) >= minimum["dialogues"] and len(personas) >= minimum["personas"]
 
     @property
     def failures(self) -> list[bool]:
@@ -285,17 +285,17 @@ def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], *, ra
     if own := [client.client for client in clients if client.same_family]:
         verb, whose = ("plays", "its") if len(own) == 1 else ("play", "their")
         withheld.append(f"{named(own)} {verb} the person for a model of {whose} own family")
-    most = limits()[FAILURES]["most"]
+    ceiling = limits()[FAILURES]["most"]
     for client in clients:  # that nobody can tell is said, and withholds nothing, unless nobody looked
-        who = f"the client {client.client}"
-        if client.dialogues and client.failures / client.dialogues > most:
+        player = f"the client {client.client}"
+        if client.dialogues and client.failures / client.dialogues > ceiling:
             withheld.append(
-                f"{who} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(most)})"
+                f"{player} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(ceiling)})"
             )
         others = [check for check in client.checks if check.verdict is Fitness.UNFIT and check.name != FAILURES]
-        withheld += [f"{who} is unfit: {check.reason}" for check in others]
+        withheld += [f"{player} is unfit: {check.reason}" for check in others]
         if rated and not any(check.judge for check in client.checks):
-            withheld += [f"{who} was never checked: {reason}" for reason in client.reasons[-1:]]
+            withheld += [f"{player} was never checked: {reason}" for reason in client.reasons[-1:]]
     bounds = ""
     if failures := sum(client.failures for client in clients):
         bounds = (
@@ -382,19 +382,19 @@ def _by_judge(played: _Played, rater: str, verdicts: Verdicts, rungs: Sequence[s
     yield _share(LEAKS, rater, leaked, enough=played.enough)
     failed = {_place(reply) for (_, reply), failed in zip(played.ended, played.failures, strict=True) if failed}
     last = {_place(entry[1]): entry for entry in sorted(passed, key=lambda entry: int(entry[1].provenance["turn"]))}
-    q, seen, cells = len(rungs), [], []
+    q, perceived, cells = len(rungs), [], []
     for sample, reply, rung in (entry for place, entry in last.items() if place not in failed):
         for level in levels("perceived", reply):
-            seen.append((sample.cluster, None if level is None else float(rungs.index(level))))
+            perceived.append((sample.cluster, None if level is None else float(rungs.index(level))))
             cells.append(rung * (q + 1) + (q if level is None else rungs.index(level)))
     value = _drawn(
-        seen,
+        perceived,
         np.eye(q * (q + 1))[cells],
         lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"),
     )
     number, low, high = (None if v is None else -v for v in (value.value, value.high, value.low))
     verdict = _below(Interval(number, low, high), -limits()[RECOVERY]["least"], enough=played.enough)
-    yield _check(RECOVERY, rater, seen, value, {verdict})
+    yield _check(RECOVERY, rater, perceived, value, {verdict})
 
 
 def _broke_role(reply: Reply) -> bool:
@@ -470,8 +470,8 @@ def _check(
             limit=percent(limit) if kind == "share" else decimal(limit, 1), by=by,
         )  # fmt: skip
         if verdict is Fitness.UNKNOWN:
-            few = f"too few dialogues to tell ({count(personas)} personas)"
-            clause += f": {f'{count(missing)} without a usable verdict leave it open' if missing else few}"
+            shortage = f"too few dialogues to tell ({count(personas)} personas)"
+            clause += f": {f'{count(missing)} without a usable verdict leave it open' if missing else shortage}"
     return FidelityCheck(
         name, rater, *value[:3], *(extremes or (value.value, value.value)), n, missing, personas, limit, kind, verdict,
         "" if verdict is Fitness.FIT else clause, verdict is Fitness.UNKNOWN and value.value is not None and not missing,

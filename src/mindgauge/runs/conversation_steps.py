@@ -338,9 +338,9 @@ class _Chain:
     async def answered(self, say: Held | None = None) -> None:
         """Let the target answer what the person said."""
         assert self._person is not None
-        said, move = self._person
+        words, move = self._person
         step, store = self.step, self.session.store
-        slot, addressed = self.slots.turns[len(self.replies)], (*self._told(), Message("user", said))
+        slot, addressed = self.slots.turns[len(self.replies)], (*self._told(), Message("user", words))
         messages = (*(m for m in slot.messages if m.role == "system"), *addressed)
         asked_of = msgspec.structs.replace(slot, messages=messages)
         request = reply_request(step.benchmark, asked_of, self.run, {**step.parameters, **self._extra})
@@ -390,13 +390,13 @@ class _Chain:
         facts = {
             **self._origins[self.step.model.name], "outcome": outcome.value, **({"problem": self._problem} if self._problem else {}),
         }  # fmt: skip
-        said = {HELD: dialogue[:-1]} if dialogue else {}
-        self._keep(slots.whole, status, dialogue[-1].content if dialogue else "", {**facts, "turn": number, **said})
+        history = {HELD: dialogue[:-1]} if dialogue else {}
+        self._keep(slots.whole, status, dialogue[-1].content if dialogue else "", {**facts, "turn": number, **history})
         if failed:  # the next command asks for the rest
             if last in {None, Status.OK}:
                 self._keep(slots.turns[number], Status.FAILED, "", {**facts, "error": self._problem})
             return
-        written = number + (outcome.of_client and number + 1 in slots.clients)
-        left = [*slots.turns[number:], *(slot for turn, slot in slots.clients.items() if turn > written)]
-        for slot in left:
+        last_message = number + (outcome.of_client and number + 1 in slots.clients)
+        skipped = [*slots.turns[number:], *(slot for turn, slot in slots.clients.items() if turn > last_message)]
+        for slot in skipped:
             self._keep(slot, Status.NOT_APPLICABLE, "", {"outcome": outcome.value})

@@ -264,12 +264,12 @@ def _transcripts(
     Raises:
         DataError: there is none; the message names the file and the line.
     """
-    found, account = transcripts.read(source, columns, limit)
+    listed, account = transcripts.read(source, columns, limit)
     answered: list[Transcript] = []
     mute: list[Transcript] = []
-    for transcript in found:
-        some = any(asked_of_persons or turn.reply is not None for turn in transcript.turns)
-        (answered if some else mute).append(transcript)
+    for transcript in listed:
+        askable = any(asked_of_persons or turn.reply is not None for turn in transcript.turns)
+        (answered if askable else mute).append(transcript)
     if not answered:
         shape = "; or do the bot's lines not begin with its name, such as `bot:`?" if not mute[0].line else ""
         raise DataError(f"{_place(mute[0])}: in this dialogue the assistant never answers the person; there is nothing to rate{shape}")  # fmt: skip
