@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
     Floats = NDArray[np.float64]
+    Items = Sequence[tuple[str, float | None]]
+    """Of each thing its persona and a number; None where that is missing. Of a share the number is 1 where the thing is bad."""
     Verdicts = Mapping[str, Mapping[str, Sequence[str | None]]]
     """Of one rater: criterion → reply → levels, None where there is no usable one."""
 
@@ -336,9 +338,8 @@ def _by_rule(played: _Played, *, with_role: bool) -> Iterator[FidelityCheck]:
     failed = [(s.cluster, float(failed)) for (s, _), failed in zip(played.ended, played.failures, strict=True)]
     yield _share(FAILURES, "", failed, enough=enough, fact=True)
     if with_role:  # who reads counts what the checks found, too
-        yield _share(
-            ROLE, "", [(sample.cluster, float(_broke_role(reply))) for sample, reply in messages], enough=enough
-        )
+        broke = [(sample.cluster, float(_broke_role(reply))) for sample, reply in messages]
+        yield _share(ROLE, "", broke, enough=enough)
     lengths, repeated = [], []
     for sample, reply in messages:
         language = sample.tags["language"]
@@ -387,11 +388,8 @@ def _by_judge(played: _Played, rater: str, verdicts: Verdicts, rungs: Sequence[s
         for level in levels("perceived", reply):
             perceived.append((sample.cluster, None if level is None else float(rungs.index(level))))
             cells.append(rung * (q + 1) + (q if level is None else rungs.index(level)))
-    value = _drawn(
-        perceived,
-        np.eye(q * (q + 1))[cells],
-        lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"),
-    )
+    tables = np.eye(q * (q + 1))[cells]
+    value = _drawn(perceived, tables, lambda t: agreement.cohen_kappa(t.reshape(-1, q, q + 1), "quadratic"))
     number, low, high = (None if v is None else -v for v in (value.value, value.high, value.low))
     verdict = _below(Interval(number, low, high), -limits()[RECOVERY]["least"], enough=played.enough)
     yield _check(RECOVERY, rater, perceived, value, {verdict})
@@ -405,13 +403,8 @@ def _place(reply: Reply) -> tuple[Any, int]:
     return reply.provenance["dialogue"], reply.run
 
 
-def _share(
-    name: str, rater: str, items: Sequence[tuple[str, float | None]], *, enough: bool, fact: bool = False
-) -> FidelityCheck:
-    """Compare a share of bad things with its limit; a `fact` of these dialogues is decided by its value, whatever their number.
-
-    `items` are of each thing its persona, and 1 where it is bad; None where that is missing.
-    """
+def _share(name: str, rater: str, items: Items, *, enough: bool, fact: bool = False) -> FidelityCheck:
+    """Compare a share of bad things with its limit; a `fact` of these dialogues is decided by its value, whatever their number."""
 
     def filled(filling: float | None) -> Interval:
         known = [(persona, filling if v is None else v) for persona, v in items if v is not None or filling is not None]
@@ -419,15 +412,12 @@ def _share(
         return proportion.share(float(mean), len({persona for persona, _ in known})) if known else Interval(None)
 
     value, worst, best = filled(None), filled(1.0), filled(0.0)
-    decided = {
-        _below(extreme, limits()[name]["most"], enough=fact or enough, by_value=fact) for extreme in (worst, best)
-    }
+    ceiling = limits()[name]["most"]
+    decided = {_below(extreme, ceiling, enough=fact or enough, by_value=fact) for extreme in (worst, best)}
     return _check(name, rater, items, value, decided, (worst.value, best.value))
 
 
-def _drawn(
-    items: Sequence[tuple[str, float | None]], columns: Floats, statistic: Callable[[Floats], Floats]
-) -> Interval:
+def _drawn(items: Items, columns: Floats, statistic: Callable[[Floats], Floats]) -> Interval:
     """Return a statistic of the totals of columns, shape (n, m), with its interval; all items of a persona are drawn together."""
     if not items:
         return Interval(None)
@@ -451,7 +441,7 @@ def _below(value: Interval, ceiling: float, *, enough: bool, by_value: bool = Fa
 
 
 def _check(
-    name: str, rater: str, items: Sequence[tuple[str, float | None]], value: Interval, decided: set[Fitness],
+    name: str, rater: str, items: Items, value: Interval, decided: set[Fitness],
     extremes: tuple[float | None, float | None] | None = None,
 ) -> FidelityCheck:  # fmt: skip
     """Put a figure beside its limit, with a clause that says why it is not fit; several verdicts leave it open."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.runs.options import AnyModel
 
-TURNS = 8
 _FAMILY = "conversations/"
 
 
@@ -58,7 +57,7 @@ def clients_check(
     *,
     judge: AnyModel | Sequence[AnyModel] = (),
     situation: str = "risk",
-    turns: int = TURNS,
+    turns: int = 8,
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
     out: str | Path | None = None,
