@@ -291,9 +291,7 @@ def _of_target(benchmark: str, target: str, clients: list[ClientFidelity], *, ra
     for client in clients:  # that nobody can tell is said, and withholds nothing, unless nobody looked
         player = f"the client {client.client}"
         if client.dialogues and client.failures / client.dialogues > ceiling:
-            withheld.append(
-                f"{player} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(ceiling)})"
-            )
+            withheld.append(f"{player} failed in {count(client.failures)} of {count(client.dialogues)} dialogues (at most {percent(ceiling)})")  # fmt: skip
         others = [check for check in client.checks if check.verdict is Fitness.UNFIT and check.name != FAILURES]
         withheld += [f"{player} is unfit: {check.reason}" for check in others]
         if rated and not any(check.judge for check in client.checks):

@@ -87,9 +87,7 @@ def held(
                 for read in elsewhere:
                     read(data)  # which says what is missing
             hint = "; its persons stand in the authors' files: --data DIR" * len(elsewhere)
-            raise UsageError(
-                f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{hint}"
-            )
+            raise UsageError(f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{hint}")  # fmt: skip
         return DialogueBenchmarks([*benchmarks], None)
     if not text:
         raise UsageError("a turn needs what was said before it, so dialogues are not run with --no-text")

@@ -62,9 +62,7 @@ def one_source(
     if dialogues is None and write_items is not None:
         raise UsageError("--write-items writes what --dialogues are cut into; with --replies the file has it already")
     if dialogues is not None and benchmark.closed and unit not in {None, Unit.TURN.value}:
-        raise UsageError(
-            f"{benchmark.name} is asked about one reply at a time, with the dialogue before it; leave out --unit {unit}"
-        )
+        raise UsageError(f"{benchmark.name} is asked about one reply at a time, with the dialogue before it; leave out --unit {unit}")  # fmt: skip
 
 
 def units_of(name: str | None) -> tuple[Unit, ...]:

@@ -210,9 +210,7 @@ def dialogues(samples: Iterable[Sample]) -> list[Slots]:
         # A run whose dialogues are of one length has one whole of each.
         whole = next((s for s in slots if s.tags["unit"] == Unit.DIALOGUE), None)
         if whole is None or not turns:
-            raise UsageError(
-                "a dialogue lacks its turns, or the whole: keep them together, do not choose by turn or unit"
-            )
+            raise UsageError("a dialogue lacks its turns, or the whole: keep them together, do not choose by turn or unit")  # fmt: skip
         put_together.append(Slots(key, turns, clients, whole))
     return put_together
 
