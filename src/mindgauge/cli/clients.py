@@ -50,3 +50,8 @@ def check(
 
 
 app.command(cls=options.Command)(check)
+
+
+@app.callback()
+def group() -> None:
+    """The models that play persons in dialogues: is one fit for it?"""
