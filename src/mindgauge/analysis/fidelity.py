@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.benchmarks.persons.client import HEARD, length, repetition
-from mindgauge.benchmarks.persons.dialogues import CLIENT_FAILURES, Outcome, PersonMode, whole_name
+from mindgauge.benchmarks.persons.dialogues import Outcome, PersonMode, whole_name
 from mindgauge.models.family import same_family
 from mindgauge.raters.window import Unit
 from mindgauge.records import HELD, Message, RaterKind, Reply, Sample, Status
@@ -63,11 +63,6 @@ _QUESTIONS = {
 }  # fmt: skip
 _LEVELS = (RECOVERY, LENGTH)
 """The checks whose value is no share."""
-_SPOILT = """
-SELECT id FROM replies WHERE benchmark = ?1 AND json_extract(provenance, '$.unit') IN ('turn', 'dialogue')
-AND (json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.target'), run) IN (
-    SELECT json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.target'), run FROM replies
-    WHERE benchmark = ?1 AND json_extract(provenance, '$.unit') = 'dialogue' AND json_extract(provenance, '$.outcome') IN ({}))"""
 
 
 class Fitness(StrEnum):
@@ -216,19 +211,6 @@ def sentences(judged: Iterable[Fidelity]) -> list[str]:
         for entry in judged
         if entry.withheld
     ]
-
-
-def without_client(store: Store, benchmark: Benchmark) -> frozenset[str]:
-    """Return the ids of a target's replies in dialogues in which the client failed: they are no evidence of it.
-
-    Args:
-        store: of the run.
-        benchmark: whose dialogues; there are none where it holds no dialogues.
-    """
-    if not benchmark.holds_dialogues:
-        return frozenset()
-    query = _SPOILT.format(", ".join(f"'{outcome.value}'" for outcome in CLIENT_FAILURES))
-    return frozenset(row[0] for row in store.select(query, (benchmark.name,)))
 
 
 def _played(store: Store, benchmark: Benchmark) -> list[_Played]:
