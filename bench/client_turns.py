@@ -5,7 +5,7 @@
 DIR holds copies of the released files: `trustmh/external/esconv` (emotional support between crowd workers, English; the
 turns of who seeks it) and `dialogue_safety/test.json` (a Chinese text-counselling platform; the turns of the seeker).
 Messages that one person sent in a row are one turn. Dialogues with at least two turns of the seeker count. Nothing of the
-texts is written. The figures stand in `analysis/fidelity/limits.toml`.
+texts is written. The figures stand in `analysis/fidelity.toml`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons.state import signs
+from mindgauge.benchmarks.persons.client import reply_signs
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _anchors(name: str, language: str) -> list[Anchor]:
 def of_anchors(situation: str, language: str) -> list[Case]:
     """Return the turns among the anchors of a situation."""
     return [
-        Case(anchor.ratings["recognises"] == "yes", signs(anchor.reply, situation).recognised)
+        Case(anchor.ratings["recognises"] == "yes", reply_signs(anchor.reply, situation).recognised)
         for anchor in _anchors(f"conversations/{situation}", language)
         if "recognises" in anchor.ratings
     ]
@@ -93,7 +93,7 @@ def of_anchors(situation: str, language: str) -> list[Case]:
 def of_another_rubric(language: str, criteria: tuple[str, ...], sign: str) -> list[Case]:
     """Return the anchors of psycrisis that are rated on one of some criteria; one that does not apply is a no."""
     return [
-        Case("yes" in (anchor.ratings.get(name) for name in criteria), getattr(signs(anchor.reply, "risk"), sign))
+        Case("yes" in (anchor.ratings.get(name) for name in criteria), getattr(reply_signs(anchor.reply, "risk"), sign))
         for anchor in _anchors("psycrisis", language)
         if criteria[0] in anchor.ratings
     ]
@@ -109,7 +109,7 @@ def of_scripts(language: str) -> tuple[list[Case], list[Case]]:
                 continue
             is_plain = held.situation.is_plain(turn.rung)
             does = (script.id, number) not in PASSED_OVER if is_plain else (script.id, number) in EARLY
-            case = Case(does, signs(text, "risk").recognised)
+            case = Case(does, reply_signs(text, "risk").recognised)
             plain += [case] if is_plain else []
             found += [case] if case.found else []
     return plain, found
@@ -139,7 +139,7 @@ def sentences() -> Iterator[tuple[str, str, Counter[str], Counter[str]]]:
             right = Counter[str]()
             for kind, texts in by_kind.items():
                 wanted = tuple(kind == name for name in KINDS)
-                right[kind] = sum(tuple(signs(text, "risk")) == wanted for text in texts)
+                right[kind] = sum(tuple(reply_signs(text, "risk")) == wanted for text in texts)
             yield part, language, right, Counter({kind: len(texts) for kind, texts in by_kind.items()})
 
 

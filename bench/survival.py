@@ -21,7 +21,7 @@ import polars as pl
 from scipy import special
 
 from counting import Tally
-from mindgauge.analysis import clients
+from mindgauge.analysis import client_study
 from mindgauge.stats.survival import Waits, difference, mean_interval, restricted_mean
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def ranks(times: int) -> None:
                 value += both * generator.normal(size=sizes[:2])[m, c] + 0.5 * generator.normal(size=sizes[2])[p]
                 value += 0.5 * generator.normal(size=len(m))
                 columns = {"model": m, "client": c, "persona": p, "repeat": 0 * m, "judge": 0 * m, "number": value}
-                ranked += clients.study(pl.DataFrame(columns), seed).ranked
+                ranked += client_study.study(pl.DataFrame(columns), seed).ranked
             print(f"| {' × '.join(map(str, sizes))} | {model}, {client}, {both} | {ranked / times:.2f} |", flush=True)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.clients import CLIENT, MODEL, MODEL_CLIENT, MOST_DOUBT, NOT_APART, study
+from mindgauge.analysis.client_study import CLIENT, MODEL, MODEL_CLIENT, MOST_DOUBT, NOT_APART, study
 from tests.thinned import sampled
 
 
@@ -49,33 +49,20 @@ def test_no_rank_where_clients_explain_more(seed: int, how: str) -> None:
     assert found.reason.startswith("These models cannot be told apart with these clients")
     assert found.chance is not None
     assert found.chance > MOST_DOUBT
-    by_luck = (found.clients_explain.value or 0) < (found.models_explain.value or 0)
+    by_luck = found.components[CLIENT] + found.components[MODEL_CLIENT] < found.components[MODEL]
     assert ("the other way round" in found.reason) == by_luck
 
 
 @pytest.mark.long
 def test_components_are_those_that_were_drawn() -> None:
-    found = study(dialogues(model=1.0, client=0.6, both=0.4, persona=0.5, sizes=(10, 10, 8, 1, 1), seed=3)).together
-    values = {name: bound.value or 0.0 for name, bound in found.components.items()}
+    found = study(dialogues(model=1.0, client=0.6, both=0.4, persona=0.5, sizes=(10, 10, 8, 1, 1), seed=3))
+    values = found.components
     drawn = np.random.default_rng(3)
     assert values[MODEL] == pytest.approx(drawn.normal(size=10).var(ddof=1), rel=0.25), "of the models that were drawn"
     assert values[CLIENT] == pytest.approx(0.36 * drawn.normal(size=10).var(ddof=1), rel=0.4)
     assert values[MODEL_CLIENT] == pytest.approx(0.16, rel=0.3)
     assert values["persona"] == pytest.approx(0.25, rel=0.7)
     assert values["residual"] == pytest.approx(0.25, rel=0.15)
-    for bound in found.components.values():
-        assert bound.low is not None
-        assert bound.high is not None
-        assert bound.low <= (bound.value or 0.0) <= bound.high
-
-
-def test_each_model_has_a_study_of_its_own() -> None:
-    found = study(dialogues(model=1.0, client=0.5, sizes=(3, 3, 6, 2, 2)))
-    assert list(found.by_model) == ["model 0", "model 1", "model 2"]
-    for part in found.by_model.values():
-        assert MODEL not in part.components
-        assert {"client", "persona", "judge", "residual"} <= set(part.components)
-        assert part.n == 72
 
 
 def test_one_client_ranks_nobody() -> None:
@@ -87,7 +74,7 @@ def test_one_client_ranks_nobody() -> None:
 def test_one_model_has_nothing_to_rank() -> None:
     found = study(dialogues(model=1.0, client=0.5, sizes=(1, 2, 8, 2, 1)))
     assert not found.ranked
-    assert "client" in found.together.components
+    assert "client" in found.components
 
 
 def test_clients_that_go_with_models_cannot_be_told_from_them() -> None:
@@ -108,9 +95,9 @@ def test_missing_values_are_counted_and_no_zeros() -> None:
     rows = dialogues(model=1.5, client=0.1)
     holes = rows.with_columns(number=pl.when(pl.int_range(pl.len()) % 7 > 0).then("number"))
     full, partly = study(rows), study(holes)
-    assert (partly.together.n + partly.together.missing, partly.together.missing) == (len(rows), -(-len(rows) // 7))
+    assert (partly.n + partly.missing, partly.missing) == (len(rows), -(-len(rows) // 7))
     assert partly.ranked
-    assert partly.models_explain.value == pytest.approx(full.models_explain.value, rel=0.2)
+    assert partly.components[MODEL] == pytest.approx(full.components[MODEL], rel=0.2)
 
 
 def test_values_that_do_not_vary_rank_nobody() -> None:
@@ -134,5 +121,5 @@ def test_names_order_and_unit_change_nothing() -> None:
     )
     found = study(rows)
     assert other.ranked == found.ranked
-    for name, bound in found.together.components.items():
-        assert other.together.components[name].value == pytest.approx(100 * (bound.value or 0.0), rel=1e-3, abs=1e-3)
+    for name, component in found.components.items():
+        assert other.components[name] == pytest.approx(100 * component, rel=1e-3, abs=1e-3)

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.analysis.fidelity import checks
-from mindgauge.analysis.fidelity.limits import limits
-from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.analysis.fidelity import Fitness, _below, limits
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.cli import main
 from mindgauge.records.errors import UsageError
@@ -25,7 +23,7 @@ from tests.analysis.played import client, held
 from tests.thinned import later
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.fidelity import ClientFidelity, Fidelity, FidelityCheck
     from mindgauge.analysis.score import Score, Scores
 
 RATES = {metric.name for metric in STATUS_RATES}
@@ -62,6 +60,10 @@ def only(scores: Scores) -> Fidelity:
     return fidelity
 
 
+def check(player: ClientFidelity, name: str, judge: str = "") -> FidelityCheck:
+    return next(entry for entry in player.checks if (entry.name, entry.judge) == (name, judge))
+
+
 def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     capsys.readouterr()
     sys.argv = ["mindgauge", *map(str, words)]
@@ -81,8 +83,8 @@ def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit
             and player.outcomes == {"complete": 25}
             and not player.reasons
         )
-        assert player.check("recovery", "reader").value == 1.0 and player.check("leaks", "reader").value == 0.0
-        assert 0.5 < (player.check("length").value or 0) < 1.5
+        assert check(player, "recovery", "reader").value == 1.0 and check(player, "leaks", "reader").value == 0.0
+        assert 0.5 < (check(player, "length").value or 0) < 1.5
     assert shown(fit)
 
 
@@ -106,7 +108,7 @@ def _takes_the_scores(scores: Scores, *checks: tuple[str, str]) -> None:
     good, bad = only(scores).clients
     assert good.verdict is Fitness.FIT
     assert bad.verdict is Fitness.UNFIT
-    assert all(bad.check(*check).verdict is Fitness.UNFIT for check in checks)
+    assert all(check(bad, *names).verdict is Fitness.UNFIT for names in checks)
     assert only(scores).withheld and all("basil" in reason for reason in only(scores).withheld)
     assert not shown(scores)
     assert all(score.worst is None and score.best is None and score.void for score in of_target(scores))
@@ -132,9 +134,9 @@ def test_clients_that_nobody_read_were_never_checked(tmp_path: Path) -> None:
     of_cues = [score for score in of_target(scores) if score.criterion == "recognises_by_cues"]
     assert all(score.value is None for score in of_cues)
     scores = held(tmp_path / "unread", clients, judge=played.judge(unread="in_role"), limit=6)
-    check = only(scores).clients[0].check("role", "reader")
-    assert (check.missing, check.n, check.value, check.best, check.worst) == (check.n, check.n, None, 0.0, 1.0)
-    assert check.verdict is Fitness.UNKNOWN
+    role = check(only(scores).clients[0], "role", "reader")
+    assert (role.missing, role.n, role.value, role.best, role.worst) == (role.n, role.n, None, 0.0, 1.0)
+    assert role.verdict is Fitness.UNKNOWN
 
 
 def test_few_dialogues_cannot_tell_and_say_so_beside_the_scores(tmp_path: Path) -> None:
@@ -210,7 +212,7 @@ def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_few_dialogues_decide_only_by_their_bounds(interval: Interval, enough: bool, verdict: Fitness) -> None:
-    assert checks._below(interval, 0.1, enough=enough) is verdict
+    assert _below(interval, 0.1, enough=enough) is verdict
 
 
 @pytest.mark.skipif("MINDGAUGE_DATA" not in os.environ, reason="needs the authors' released files")
@@ -220,4 +222,4 @@ def test_the_lengths_of_peoples_turns_are_what_the_command_says() -> None:
         [sys.executable, root / "bench" / "client_turns.py"], capture_output=True, text=True, check=True
     ).stdout
     means = dict(zip(("en", "zh"), re.findall(r"length in \w+: mean ([\d.]+)", output), strict=True))
-    assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits().people)
+    assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits()["people"])

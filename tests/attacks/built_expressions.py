@@ -26,7 +26,8 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "benchmarks.help_or_harm.released:": list,  # of names of 255 characters, see `test_names_of_files_have_a_length`
     "benchmarks.mentalbench.released:judge": lambda: map(re.compile, mentalbench._JUDGES.values()),
     "benchmarks.own_folder:_Settings._first": lambda: [re.compile(rf"""(?i).*\bname\s*=\s*["']{WORD}["']"""), re.compile(rf"""\s*["']?{WORD}["']?\s*=""")],
-    "benchmarks.persons.state:_Cues.pattern": list,  # of sentences of 400 characters: the reader `signs`
+    "benchmarks.persons.client:_cues": list,  # of sentences of 400 characters: the reader `reply_signs`
+    "benchmarks.persons.client:_spellings": list,  # whole words
     "benchmarks.vera_mh.released:": vera_mh._PATTERNS.values,
     "commands.load:_released": lambda: [re.compile(rf"(?<![\w./-]){WORD}(?=[/:])")],
     "models.family:": family._FAMILIES.values,

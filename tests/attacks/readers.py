@@ -20,7 +20,7 @@ from mindgauge.benchmarks.dialogue_safety import inputs as safety
 from mindgauge.benchmarks.forms import written
 from mindgauge.benchmarks.help_or_harm import released as help_or_harm
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.benchmarks.persons import state
+from mindgauge.benchmarks.persons import client
 from mindgauge.benchmarks.psycrisis import columns as psycrisis
 from mindgauge.benchmarks.trustmh.released import files, outputs
 from mindgauge.models import completion
@@ -101,7 +101,7 @@ def of_words() -> list[Reader]:
         "report, marked": lambda text: texts.passage("reply", text, [text[:50], text[50:60]], "en"),
         "completion": _completed,
         "transcript": _transcript,
-        "signs of a reply": lambda text: state.signs(text, "risk"),
+        "signs of a reply": lambda text: client.reply_signs(text, "risk"),
         "secrets": redacted,
         "secrets of a command": lambda text: redacted_command([text, "--key", text]),
         "echoed key": lambda text: echoes.without(text, "sk-Ab3dEf6hIj9kLm2n"),

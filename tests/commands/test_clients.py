@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.analysis.fidelity import Fitness
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons.listener import listener, replying
-from mindgauge.benchmarks.persons.state import signs
+from mindgauge.benchmarks.persons.client import listener, reply_signs
 from mindgauge.commands.clients.check import ClientCheck
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
@@ -50,16 +49,16 @@ def test_what_it_may_show_depends_on_the_question_of_the_fourth_turn(tmp_path: P
 @pytest.mark.parametrize("situation", ["risk", "dependence", "delusion"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_listener_is_kind_and_asks_once(situation: str, language: str) -> None:
-    reply, first = replying(situation), "最近睡不好。" if language == "zh" else "I do not sleep."
+    reply, first = listener(situation), "最近睡不好。" if language == "zh" else "I do not sleep."
     read = []
     for turn in range(1, 11):
         messages = [{"role": "user", "content": first}] * turn
-        read.append(signs(reply(messages), situation))
+        read.append(reply_signs(reply(messages), situation))
     assert all(sign.understanding for sign in read)
-    assert [turn for turn, sign in enumerate(read, 1) if sign.asked] == [listener().asks_at]
+    assert [turn for turn, sign in enumerate(read, 1) if sign.asked] == [4]
     assert not any(sign.safety for sign in read)
 
 
 def test_a_situation_that_is_not_there_is_named_in_a_line() -> None:
-    with pytest.raises(UsageError, match=r"no situation 'weather'; there (is|are) .*risk"):
+    with pytest.raises(UsageError, match=r"no situation 'weather'; there are .*risk"):
         mindgauge.clients_check(played.client("a"), situation="weather")

@@ -17,10 +17,9 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons import client, persona, state
-from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode
-from mindgauge.benchmarks.persons.outcomes import Outcome
-from mindgauge.benchmarks.persons.state import ReplySigns
+from mindgauge.benchmarks.persons import client, persona
+from mindgauge.benchmarks.persons.client import ReplySigns
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Outcome, PersonMode
 from mindgauge.records import BASE, Exchange, Message, Reply, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.runs.forecast import DryRun
@@ -298,7 +297,7 @@ def test_what_is_said_stays_said_and_unasked_it_comes_step_by_step_in_its_turn(s
     rungs = persons(situation).situation.rungs
     for person in persons(situation).personas:
         unasked, heard, asked = (
-            [state.move(person, [sign] * n).rung for n in range(12)] for sign in (NOTHING, HEARD, ASKED)
+            [client.next_move(person, [sign] * n).rung for n in range(12)] for sign in (NOTHING, HEARD, ASKED)
         )
         for moves in (unasked, heard, asked):
             levels = [rungs.index(rung) for rung in moves]
@@ -320,19 +319,19 @@ def test_a_question_is_answered_in_the_next_turn_and_in_no_later_one(situation: 
         alone = [s.rung for s in person.ladder if s.asked and s.from_turn is None and s.replies is None]
         for turn in range(1, 8):
             before, after = (
-                state.move(person, [NOTHING] * (turn - 1)),
-                state.move(person, [*[NOTHING] * (turn - 1), ASKED]),
+                client.next_move(person, [NOTHING] * (turn - 1)),
+                client.next_move(person, [*[NOTHING] * (turn - 1), ASKED]),
             )
             ahead = [s.rung for s in person.ladder[plain.level(before.rung) + 1 :] if s.asked]
             if not ahead:
                 continue
             assert plain.level(after.rung) >= plain.level(ahead[0]) and not after.reaction, (person.id, turn)
             answering += plain.is_plain(after.rung)
-            later = state.move(person, [*[NOTHING] * (turn - 1), ASKED, NOTHING, NOTHING])
+            later = client.next_move(person, [*[NOTHING] * (turn - 1), ASKED, NOTHING, NOTHING])
             assert later.rung == after.rung or later.rung not in alone, "one question opens one rung"
-        assert state.move(person, [HEARD] * 11).rung not in alone, "and nothing else opens it"
+        assert client.next_move(person, [HEARD] * 11).rung not in alone, "and nothing else opens it"
         if person.disclosure == "asked" and plain.is_plain(person.planned):
-            assert plain.is_plain(state.move(person, [ASKED]).rung), person.id
+            assert plain.is_plain(client.next_move(person, [ASKED]).rung), person.id
     assert answering
 
 
@@ -340,10 +339,13 @@ def test_a_question_of_an_earlier_turn_opens_nothing() -> None:
     ladder = (persona.Rung("everyday"), persona.Rung("distress", from_turn=4), persona.Rung("passive", asked=True))
     words = persona.PersonaWords("You", ("hi",), {})
     person = persona.Persona("p", "t", "open", "asked", "passive", ladder, reactions=("tests", "doubts"), en=words)
-    rungs = [state.move(person, [ASKED, *[NOTHING] * n]).rung for n in range(5)]
+    rungs = [client.next_move(person, [ASKED, *[NOTHING] * n]).rung for n in range(5)]
     assert rungs == ["passive"] * 5
-    assert [state.move(person, [NOTHING] * n).rung for n in range(6)] == ["everyday"] * 3 + ["distress"] * 3
-    assert state.move(person, [ASKED]).reaction == "" and state.move(person, [ASKED, ASKED]).reaction == "tests"
+    assert [client.next_move(person, [NOTHING] * n).rung for n in range(6)] == ["everyday"] * 3 + ["distress"] * 3
+    assert (
+        client.next_move(person, [ASKED]).reaction == ""
+        and client.next_move(person, [ASKED, ASKED]).reaction == "tests"
+    )
 
 
 def told(target: Any, answers: list[str], language: str, person: str = "dairy_farmer") -> tuple[list[Any], list[Reply]]:
@@ -451,7 +453,7 @@ def test_notes_tell_a_new_detail_each_turn_and_what_was_shown(situation: str, la
         assert all(2 <= len(details) <= 3 for details in words.rungs.values()), person.id
         news, before = [], list[str]()
         for turn in range(1, 10):
-            move = state.move(person, [ASKED if n % 3 else HEARD for n in range(turn)])
+            move = client.next_move(person, [ASKED if n % 3 else HEARD for n in range(turn)])
             for number, problem in enumerate(("", "The message is too long.", "The person does not leave.")):
                 asked = client.messages(person, language, dialogue, move, held.situation, problem)
                 text = "\n".join(m.content for m in asked)
@@ -461,7 +463,7 @@ def test_notes_tell_a_new_detail_each_turn_and_what_was_shown(situation: str, la
                 if number:
                     continue
                 lines = asked[-1].content.splitlines()
-                start = client._words()[language].new.partition("{")[0]
+                start = client._toml("client")[language]["new"].partition("{")[0]
                 told_now = [line.removeprefix(start) for line in lines if line.startswith(start)]
                 news += [
                     detail
@@ -496,7 +498,7 @@ def test_what_is_disclosed_depends_on_what_was_asked() -> None:
     ]
     assert guarded, "somebody says it only when asked"
     for person in guarded:
-        assert state.move(person, [HEARD] * 11).rung != state.move(person, [ASKED] * 11).rung
+        assert client.next_move(person, [HEARD] * 11).rung != client.next_move(person, [ASKED] * 11).rung
 
 
 def test_the_client_is_told_of_no_rung_that_is_not_open() -> None:
@@ -504,7 +506,7 @@ def test_the_client_is_told_of_no_rung_that_is_not_open() -> None:
     dialogue = (Message("user", "hi"), Message("assistant", "hello"))
     for language in person.languages:
         words = person.words(language)
-        asked = client.messages(person, language, dialogue, state.Move("everyday"), persons("risk").situation)
+        asked = client.messages(person, language, dialogue, client.Move("everyday"), persons("risk").situation)
         shown = "\n".join(message.content for message in asked)
         assert words.rungs["everyday"][0] in shown
         assert not any(detail in shown for rung in words.rungs if rung != "everyday" for detail in words.rungs[rung])
@@ -530,7 +532,7 @@ def test_checks_pass_what_people_write() -> None:
         for language in person.languages:
             for opening in person.words(language).openings:
                 read = client.read(
-                    Exchange(Status.OK, opening), person, language, (), state.Move("everyday"), of_risk.situation
+                    Exchange(Status.OK, opening), person, language, (), client.Move("everyday"), of_risk.situation
                 )
                 assert read.problem == "", (person.id, language, read)
 

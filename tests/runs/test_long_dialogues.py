@@ -16,7 +16,7 @@ from mindgauge.raters import window as windows
 from mindgauge.raters.window import Unit, window
 from mindgauge.records import HELD, Message, encode
 from mindgauge.records.files import bounds
-from mindgauge.runs import cut_dialogues, dialogue_files, inputs
+from mindgauge.runs import dialogue_files, inputs
 from tests.in_process import mindgauge as typed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_memory_grows_with_the_turns_of_a_dialogue(tmp_path: Path, what: str) ->
         if what == "slots":
             return dialogue_files.read(path, risk, {}, tuple(Unit))
         if what == "items":
-            return cut_dialogues.cut(path, risk, {}, tuple(Unit), None)
+            return dialogue_files.cut(path, risk, {}, tuple(Unit), None)
         return [*inputs.cut_replies(path, closed, {}, None).planned()]
 
     closed_question = what == "closed question"  # whose samples are a tuple of messages each: 8 bytes a message

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import composites, dialogue_tags, drawn
-from mindgauge.analysis.fidelity.dialogues import without_client
-from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
+from mindgauge.benchmarks.persons.dialogues import CLIENT_FAILURES, CLIENT_NAME
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels, shares
@@ -31,6 +30,12 @@ _ORIGINS = """
 SELECT id, rater_kind, instrument, selection, protocol, json_extract('{' || rtrim(members, ',') || '}', '$.drawn')
 FROM origins"""
 _RATED = "SELECT subject, run, status, CAST(value AS TEXT), origin FROM rated WHERE series = ?"
+_SPOILT = """
+SELECT id FROM replies WHERE benchmark = ?1 AND json_extract(provenance, '$.unit') IN ('turn', 'dialogue')
+AND (json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.target'), run) IN (
+    SELECT json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.target'), run FROM replies
+    WHERE benchmark = ?1 AND json_extract(provenance, '$.unit') = 'dialogue' AND json_extract(provenance, '$.outcome') IN ({}))"""
+"""The replies of targets in dialogues in which the client failed: they are no evidence of a target."""
 _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
     json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.drawn'), status = 'ok'
@@ -134,7 +139,10 @@ def _rated(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Take out what was said of a target in dialogues in which its client failed; `dialogue_tags.LOST` says which criteria would apply."""
-    subjects = without_client(store, benchmark)
+    if not benchmark.holds_dialogues:
+        return rows
+    query = _SPOILT.format(", ".join(f"'{outcome.value}'" for outcome in CLIENT_FAILURES))
+    subjects = [subject for (subject,) in store.select(query, (benchmark.name,))]
     if not subjects:
         return rows
     about = {criterion.name: criterion for criterion in benchmark.criteria}
@@ -143,7 +151,7 @@ def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> p
         [(s.id, name) for s in samples for name, criterion in about.items() if criterion.about(s.tags)],
         {"sample": pl.String, "criterion": pl.String}, orient="row",
     ).with_columns(applies=pl.lit(value=True))  # fmt: skip
-    lost = pl.col("subject").is_in(list(subjects))
+    lost = pl.col("subject").is_in(subjects)
     rows = rows.join(applying, on=["sample", "criterion"], how="left", maintain_order="left")
     return rows.with_columns(
         pl.when(lost).then(pl.lit("not_applicable")).otherwise(pl.col("status")).alias("status"),

@@ -26,8 +26,7 @@ from mindgauge.analysis import (
     stock,
     targets,
 )
-from mindgauge.analysis.fidelity import gate
-from mindgauge.analysis.fidelity.records import Fidelity
+from mindgauge.analysis.fidelity import Fidelity, allowed, check_clients
 from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.benchmarks import replica, standalone_rubric, suite
@@ -306,10 +305,9 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
         rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
-        clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
+        clients = [entry for b in members for entry in check_clients(store, b, rated[b.name], unfit)]
         shown = {
-            name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
-            for name, rows in rated.items()
+            name: allowed(rows, [entry for entry in clients if entry.benchmark == name]) for name, rows in rated.items()
         }
         status_counts = [entry for benchmark in members for entry in _statuses(store, benchmark, rated[benchmark.name])]
         figures = [

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views, stock
+from mindgauge.analysis import baselines, composites, fidelity, fitness, frame, readers, scoring_views, stock
 from mindgauge.analysis.compared import ComparedSystem, Cost
-from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
 from mindgauge.records import BASE, RaterKind, digest
@@ -101,10 +100,10 @@ def _usable(
 ) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
-    clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
-    notes += gate.sentences(clients)
+    clients = fidelity.check_clients(store, benchmark, frame.ratings(store, benchmark), unfit)
+    notes += fidelity.sentences(clients)
     ratings = _ratings(store, benchmark, number, unfit, drawn=drawn, cases=not tag)
-    rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
+    rows = fidelity.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
     rows = _by_tag(rows, store, benchmark, tag, notes) if tag else rows
     columns = ("model", "rater", "criterion")
     answered, dropped = scoring_views.answered(RatingPart.of(rows), columns, closed=benchmark.closed)

@@ -20,7 +20,7 @@ from mindgauge.annotation.records import (
     Role,
 )
 from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, person_of, rubric_of
-from mindgauge.benchmarks.persons.plain_turn import PLAIN_TURN, on_page
+from mindgauge.benchmarks.persons.persona import PLAIN_TURN, plain_turn_on_page
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric
@@ -152,7 +152,7 @@ class Annotation:
     def rubric_for(self, item: Item, number: int | None = None) -> Rubric:
         """Return as much of a version as is about an item, worded under its protocol, with the levels that it offers."""
         rubric = self.rubric(number).on(item.tags)
-        criteria = tuple(on_page(c, item.turns) if c.name == PLAIN_TURN else c for c in rubric.criteria)
+        criteria = tuple(plain_turn_on_page(c, item.turns) if c.name == PLAIN_TURN else c for c in rubric.criteria)
         rubric = msgspec.structs.replace(rubric, criteria=criteria)
         protocol = item.tags.get(self.project.protocol, "") if self.project.protocol else ""
         return rubric.under(protocol) if protocol else rubric

@@ -12,7 +12,7 @@ from mindgauge.records.shell import command_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.fidelity import Fidelity
     from mindgauge.analysis.fitness import Qualification
     from mindgauge.analysis.score import Scores
     from mindgauge.cli.command import CommandCall

@@ -17,7 +17,6 @@ from mindgauge.records.files import tables
 from mindgauge.records.shell import command_line
 from mindgauge.runs import (
     as_published,
-    cut_dialogues,
     dialogue_files,
     inputs,
     languages,
@@ -209,7 +208,7 @@ def _dialogues(
     """Take what of transcripts a benchmark asks about, and write the items that they are cut into, if wanted."""
     if write_items is not None:
         units = dialogue_files.units_of(unit)
-        cut_dialogues.write(Path(write_items), cut_dialogues.cut(source, benchmark, columns, units, limit))
+        dialogue_files.write(Path(write_items), dialogue_files.cut(source, benchmark, columns, units, limit))
     if benchmark.closed:
         return inputs.cut_replies(source, benchmark, columns, limit)
     return inputs.several_turns(source, benchmark, columns, unit, limit, judges, config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.dialogues import Outcome
 from mindgauge.reports.content import Case, ReportTable, System
 from mindgauge.reports.draw.records import SuitePicture
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.fidelity import checks
-from mindgauge.analysis.fidelity.records import Fitness
-from mindgauge.benchmarks.persons.outcomes import Outcome
-from mindgauge.benchmarks.persons.state import BY_CUES
+from mindgauge.analysis.fidelity import FAILURES, LEAKS, LENGTH, RECOVERY, REPETITION, ROLE, Fitness
+from mindgauge.benchmarks.persons.client import BY_CUES
+from mindgauge.benchmarks.persons.dialogues import Outcome
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.reports.content import Column, ReportTable
@@ -17,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.fidelity.records import ClientFidelity, Fidelity, FidelityCheck
+    from mindgauge.analysis.fidelity import ClientFidelity, Fidelity
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.content import Cell
 
 TITLE = "Is the client fit for its part?"
 _MEASURES = {
-    checks.FAILURES: "dialogues in which it failed", checks.ROLE: "messages out of role",
-    checks.LEAKS: "messages that show more than was open", checks.RECOVERY: "recovery of the risk that was open (quadratic kappa)",
-    checks.LENGTH: "length, times people\u2019s", checks.REPETITION: "words said before",
+    FAILURES: "dialogues in which it failed", ROLE: "messages out of role",
+    LEAKS: "messages that show more than was open", RECOVERY: "recovery of the risk that was open (quadratic kappa)",
+    LENGTH: "length, times people\u2019s", REPETITION: "words said before",
 }  # fmt: skip
 _CHECKED = [
     Column("client"), Column("model"), Column("measure"), Column("by"), Column("value", "interval"),
@@ -35,7 +34,7 @@ _CHECKED = [
 _NOTE = (
     "Intervals are of other personas, with exact bounds for shares. A message counts as out of role where a check or a judge says so. "
     "Recovery compares the rung that was open last with what a reader of the person\u2019s messages alone sees by then. "
-    "The limits, with their reasons, were fixed before any client was measured (analysis/fidelity/limits.toml)."
+    "The limits, with their reasons, were fixed before any client was measured (analysis/fidelity.toml)."
 )
 
 
@@ -55,7 +54,7 @@ def tables(judged: Sequence[Fidelity], ident: str = "") -> list[ReportTable]:
     if not judged:
         return []
     suffix = f"-{ident}" if ident else ""
-    pairs = [(entry, client) for entry in judged for client in entry.clients]
+    pairs = [(entry.target, client) for entry in judged for client in entry.clients]
     outcomes = [outcome for outcome in Outcome if any(client.outcomes.get(outcome.value) for _, client in pairs)]
     columns = [
         Column("client"), Column("model"), Column("dialogues", "count"), *(Column(o.replace("_", " "), "count") for o in outcomes),
@@ -63,12 +62,23 @@ def tables(judged: Sequence[Fidelity], ident: str = "") -> list[ReportTable]:
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            client.client, entry.target, client.dialogues, *(client.outcomes.get(o.value, 0) for o in outcomes),
+            client.client, target, client.dialogues, *(client.outcomes.get(o.value, 0) for o in outcomes),
             client.begun_again, "the model\u2019s own" if client.same_family else "another",
         ]
-        for entry, client in pairs
+        for target, client in pairs
     ]  # fmt: skip
-    checked: list[list[Cell]] = [_row(entry, client, check) for entry, client in pairs for check in client.checks]
+    checked: list[list[Cell]] = []
+    for target, client in pairs:
+        for check in client.checks:
+            kind: Kind = "share" if check.kind == "share" else "level"
+            limit = percent(check.limit) if kind == "share" else decimal(check.limit, 1)
+            bounds = f"{write(check.worst, kind)} \u2026 {write(check.best, kind)}"
+            checked.append([
+                client.client, target, _MEASURES[check.name], check.judge or "rules",
+                None if check.value is None else write(check.value, kind), interval(check.low, check.high, kind),
+                f"{'at least' if check.name == RECOVERY else 'at most'} {limit}", check.n, check.personas, check.missing,
+                bounds if check.missing and kind == "share" else None, check.verdict.value,
+            ])  # fmt: skip
     return [
         ReportTable(f"client-outcomes{suffix}", "How dialogues with clients ended", columns, rows),
         ReportTable(f"client-checks{suffix}", "Clients beside the limits", _CHECKED, checked, _NOTE),
@@ -79,14 +89,14 @@ def sentences(judged: Sequence[Fidelity]) -> Iterator[str]:
     """Say of each target whether its clients are fit, why not, what follows, and what scores allow for."""
     for entry in judged:
         names = [client.client for client in entry.clients]
-        players = f"{'The client' if len(names) == 1 else 'The clients'} {named(names)}"
-        verb = "is" if len(names) == 1 else "are"
+        unfit = [client.client for client in entry.clients if client.verdict is Fitness.UNFIT]
+        players, verb = f"client{'s' if len(names) > 1 else ''} {named(names)}", "are" if len(names) > 1 else "is"
         verdicts = {
-            Fitness.FIT: f"{players} {verb} fit for the part with {entry.target}",
-            Fitness.UNFIT: f"{named([c.client for c in entry.clients if c.verdict is Fitness.UNFIT])} {'is' if sum(c.verdict is Fitness.UNFIT for c in entry.clients) == 1 else 'are'} unfit for the part with {entry.target}",
-            Fitness.UNKNOWN: f"Nobody can tell whether {players[0].lower()}{players[1:]} {verb} fit for the part with {entry.target}",
+            Fitness.FIT: f"The {players} {verb} fit",
+            Fitness.UNFIT: f"{named(unfit)} {'are' if len(unfit) > 1 else 'is'} unfit",
+            Fitness.UNKNOWN: f"Nobody can tell whether the {players} {verb} fit",
         }
-        yield f"{entry.benchmark}: {ended(verdicts[entry.verdict])}"
+        yield f"{entry.benchmark}: {verdicts[entry.verdict]} for the part with {ended(entry.target)}"
         for client in entry.clients:
             if client.verdict is not Fitness.FIT:
                 yield f"{client.client} ({client.verdict.value}): {ended('; '.join(_reasons(client)))}"
@@ -115,14 +125,3 @@ def _reasons(client: ClientFidelity) -> Iterator[str]:
         yield f"{plural(client.dialogues, 'dialogue')} with {plural(personas, 'persona')} are too few to tell {named(open_checks, limit=len(open_checks))} from the limits"
     listed = {check.reason for check in client.checks}
     yield from (reason for reason in client.reasons if reason not in listed and not unfit)
-
-
-def _row(entry: Fidelity, client: ClientFidelity, check: FidelityCheck) -> list[Cell]:
-    kind: Kind = "share" if check.kind == "share" else "level"
-    limit = percent(check.limit) if kind == "share" else decimal(check.limit, 1)
-    return [
-        client.client, entry.target, _MEASURES[check.name], check.judge or "rules",
-        None if check.value is None else write(check.value, kind), interval(check.low, check.high, kind),
-        f"{'at least' if check.name == checks.RECOVERY else 'at most'} {limit}", check.n, check.personas, check.missing,
-        f"{write(check.worst, kind)} \u2026 {write(check.best, kind)}" if check.missing and kind == "share" else None, check.verdict.value,
-    ]  # fmt: skip

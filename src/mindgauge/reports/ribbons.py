@@ -9,7 +9,7 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis.dialogue_tags import perceived
 from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, PERCEIVED, RECOGNISES, VETO, YES
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.dialogues import Outcome
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import BASE, Status
 from mindgauge.records.english import named

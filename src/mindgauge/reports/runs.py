@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame, unsafe_replies
-from mindgauge.analysis.fidelity import gate as of_clients
+from mindgauge.analysis import baselines, fidelity, frame, unsafe_replies
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
@@ -195,7 +194,7 @@ def read(
         Section(
             number,
             b,
-            of_clients.of_targets(frame.of_targets(frame.ratings(store, b), b), scores.fidelity_of(b.name)),
+            fidelity.of_targets(frame.of_targets(frame.ratings(store, b), b), scores.fidelity_of(b.name)),
             frame.of_targets(frame.replies(store, b), b),
             unsafe_replies.means(store, b),
             None if show_texts else open_samples(b, manifest),

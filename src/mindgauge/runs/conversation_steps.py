@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import contextlib
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks.persons import client, state
-from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dialogues, opening_is_fixed, whole_name
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons import client
+from mindgauge.benchmarks.persons.dialogues import Outcome, PersonMode, dialogues, opening_is_fixed, whole_name
 from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
-from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
+from mindgauge.runs.conversations import TurnCall, dialogue_tokens, expected_turns, goes_on, replier
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.steps import (
     Expected,
@@ -34,66 +33,15 @@ from mindgauge.runs.steps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
     from mindgauge.benchmarks.persons.persona import Persona
     from mindgauge.models.bots.bot import Held
     from mindgauge.records import Exchange
-    from mindgauge.records.errors import MindgaugeError
     from mindgauge.records.request import Model
     from mindgauge.runs.session import Session
     from mindgauge.store import Store
-
-
-class Keeper(Protocol):
-    """Where replies are kept, and the calls that brought them."""
-
-    def add_reply(self, benchmark: str, reply: Reply) -> None:
-        """Keep a reply."""
-        ...
-
-    def add_call(
-        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, exchange: Exchange, *, text: bool = True
-    ) -> None:
-        """Keep a call."""
-        ...
-
-
-class Conversing(Protocol):
-    """What a dialogue needs of whoever lets it be held; a `Session` is that."""
-
-    stop: MindgaugeError | None
-    """Why dialogues are to stop, if they are."""
-
-    @property
-    def store(self) -> Keeper:
-        """Where turns are kept."""
-        ...
-
-    async def call(self, model: Model, request: Request, ask: Held | None = None) -> Exchange:
-        """Make a call, anew; by another way than the model's own, where one is given."""
-        ...
-
-    def asker(
-        self, model: Model, benchmark: str, *, kept_as: Callable[[Exchange], Exchange] | None = None
-    ) -> Callable[[Request], Awaitable[Exchange]]:
-        """Return a way to ask that makes the same call once, and keeps its answer as `kept_as` returns it."""
-        ...
-
-    def committed(self) -> Awaitable[None]:
-        """Return what is done when all that was added is kept for good."""
-        ...
-
-
-class PersonTurn(NamedTuple):
-    """What the person says in a turn; a dialogue that ends instead says how."""
-
-    text: str
-    rung: str = ""
-    reaction: str = ""
-    outcome: Outcome | None = None
-    problem: str = ""
 
 
 class ConversationStep(ReplyStep, frozen=True, kw_only=True):
@@ -109,27 +57,24 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     def done(self, store: Store) -> set[tuple[str, int]]:
         """Return the turns and repeats that nothing more has to be asked for."""
         answered = super().done(store)
-        return answered if self._goes_on else answered - self._broken_off(store, answered)
+        if goes_on(self.model):
+            return answered
+        return answered - {(turn.id, run) for slots, run in self._broken_off(store) for turn in slots.turns}
 
-    @property
-    def _goes_on(self) -> bool:
-        return goes_on(self.model)
-
-    def _broken_off(self, store: Store, answered: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the answered turns of dialogues that lack later ones."""
-        slots = dialogues(subject.sample for subject in self.at_hand_slots(store))
-        return {
-            (turn.id, run)
-            for dialogue in slots
-            for run in range(self.repeats)
-            if not all((turn.id, run) in answered for turn in dialogue.turns)
-            for turn in dialogue.turns
-        }
-
-    def at_hand_slots(self, store: Store) -> Iterator[PlannedSubject]:
-        """Return every slot that is in the run."""
+    def _at_hand(self, store: Store) -> Iterator[tuple[Slots, int]]:
+        """Return every dialogue whose slots are in the run, and each repeat of it."""
         stored = {*store.sample_ids(self.benchmark.name)}
-        return (subject for subject in self.subjects() if subject.sample.id in stored)
+        samples = (subject.sample for subject in self.subjects() if subject.sample.id in stored)
+        return product(dialogues(samples), range(self.repeats))
+
+    def _broken_off(self, store: Store) -> list[tuple[Slots, int]]:
+        """Return those of which a turn is not answered."""
+        answered = ReplyStep.done(self, store)
+        return [
+            (slots, run)
+            for slots, run in self._at_hand(store)
+            if not all((turn.id, run) in answered for turn in slots.turns)
+        ]
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the turns that are asked for."""
@@ -151,7 +96,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         """Yield the call of every turn. All clients begin with the same words, to which the answer is asked for once."""
         system = system_tokens(self.model)
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
-            first = dialogue.tags[BASE] if self._goes_on and opening_is_fixed(dialogue.whole) else dialogue.key
+            first = dialogue.tags[BASE] if goes_on(self.model) and opening_is_fixed(dialogue.whole) else dialogue.key
             for run, (number, turn) in product(range(self.repeats), enumerate(dialogue.turns)):
                 cached = system + dialogue_tokens(turn, number - 1) if number else 0
                 key = (dialogue.key if number else first, number, run)
@@ -160,16 +105,15 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     async def work(self, session: Session) -> None:
         """Hold the dialogues that the run lacks, and keep every turn."""
         store, benchmark = session.store, self.benchmark
-        begun_again = {} if self._goes_on else self._forget_broken_off(store)
+        begun_again = {} if goes_on(self.model) else self._forget_broken_off(store)
         for name in (self.model.name, whole_name(self.model.name)):
             store.forget_failed(benchmark.name, name)
         replies = _replies(store, benchmark.name)
         origins = self._origins()
         chains = [
             _Chain(self, session, origins, slots, run, replies, begun_again.get((slots.key, run), 0))
-            for slots in dialogues(subject.sample for subject in self.at_hand_slots(store))
-            for run in range(self.repeats)
-            if any((sample.id, name, run) not in replies for sample, name in self._replied(slots))
+            for slots, run in self._at_hand(store)
+            if any((slot.id, replier(slot, self.model.name), run) not in replies for slot in slots.all)
         ]
         if not chains:
             return
@@ -183,58 +127,49 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
             jobs = iter([chain.hold for chain in chains])
             await session.work(jobs, f"{self.model.name} talks", len(chains), session.places(self.model))
 
-    def _replied(self, slots: Slots) -> Iterator[tuple[Sample, str]]:
-        """Return every slot of a dialogue, with what whoever replies to it is called."""
-        target = self.model.name
-        yield from ((turn, target) for turn in slots.turns)
-        yield from ((message, client_name(slots.tags["client"], target)) for message in slots.clients.values())
-        yield slots.whole, whole_name(target)
-
     def _origins(self) -> dict[str, dict[str, Any]]:
         """Return, for each who speaks, what is the same of all that it says."""
         origins = {model.name: provenance(model, {}) for model in self.clients}
         return {**origins, self.model.name: provenance(self.model, self.parameters)}
 
-    async def hold(self, session: Conversing, slots: Slots, run: int) -> None:
-        """Hold one dialogue from its beginning, and keep its turns."""
-        await _Chain(self, session, self._origins(), slots, run, {}, 0).hold()
+    async def hold(self, session: Session, slots: Slots, run: int) -> None:
+        """Hold one dialogue from its beginning, and keep its turns; `session` may be whatever calls and keeps like one."""
+        await _Chain(self, session, self._origins(), slots, run, {}).hold()
 
     async def _in_rounds(self, session: Session, chains: list[_Chain]) -> None:
         """Let two models of this machine take turns: all messages of the person, then all replies to them."""
         for number in range(1, max(len(chain.slots.turns) for chain in chains) + 1):
             for player in self.clients:
-                speaking = [c for c in chains if c.awaits_person(number) and c.slots.tags.get("client") == player.name]
+                speaking = [
+                    c for c in chains if c.awaits(number, person=True) and c.slots.tags.get("client") == player.name
+                ]
                 if speaking:
                     async with session.using(player):
-                        await self._round(session, [chain.speak for chain in speaking], f"{player.name}, turn {number}")
+                        await session.work(
+                            iter([c.speak for c in speaking]), f"{player.name}, turn {number}", len(speaking)
+                        )
             for chain in chains:  # fixed words and openings
-                if chain.awaits_person(number) and not chain.asks_client:
+                if chain.awaits(number, person=True) and not chain.asks_client:
                     await chain.speak()
-            answering = [chain for chain in chains if chain.awaits_reply(number)]
+            answering = [chain for chain in chains if chain.awaits(number, person=False)]
             if answering:
                 async with session.using(self.model):
-                    await self._round(session, [c.answered for c in answering], f"{self.model.name}, turn {number}")
+                    await session.work(
+                        iter([c.answered for c in answering]), f"{self.model.name}, turn {number}", len(answering)
+                    )
         for chain in chains:
             chain.close()
         session.store.flush()
 
-    @staticmethod
-    async def _round(session: Session, jobs: list[Callable[[], Awaitable[None]]], stage: str) -> None:
-        await session.work(iter(jobs), stage, len(jobs))
-
     def _forget_broken_off(self, store: Store) -> dict[tuple[str, int], int]:
         """Drop dialogues with a bot that broke off: what the bot knew of them is gone. Return how often each was begun."""
-        answered = ReplyStep.done(self, store)
         replies = _replies(store, self.benchmark.name)
         begun: dict[tuple[str, int], int] = {}
         dropped: list[str] = []
-        for slots in dialogues(subject.sample for subject in self.at_hand_slots(store)):
-            for run in range(self.repeats):
-                existing = [
-                    replies[key] for sample, name in self._replied(slots) if (key := (sample.id, name, run)) in replies
-                ]
-                if not existing or all((turn.id, run) in answered for turn in slots.turns):
-                    continue
+        for slots, run in self._broken_off(store):
+            keys = [(slot.id, replier(slot, self.model.name), run) for slot in slots.all]
+            existing = [replies[key] for key in keys if key in replies]
+            if existing:
                 begun[slots.key, run] = 1 + max(reply.provenance.get("begun_again", 0) for reply in existing)
                 dropped += [reply.id for reply in existing]
         store.forget_replies(self.benchmark.name, dropped)
@@ -251,73 +186,57 @@ class _Chain:
     def __init__(
         self,
         step: ConversationStep,
-        session: Conversing,
+        session: Session,
         origins: Mapping[str, dict[str, Any]],
         slots: Slots,
         run: int,
         replies: Mapping[tuple[str, str, int], Reply],
-        begun_again: int,
+        begun_again: int = 0,
     ) -> None:
         self.step, self.session, self.slots, self.run = step, session, slots, run
         self._origins = origins
         self._extra = {"begun_again": begun_again} if begun_again else {}
         self._client = next((m for m in step.clients if m.name == slots.tags.get("client")), None)
-        self._clients_turns = {
-            number: replies[key]
-            for number, sample in slots.clients.items()
-            if (key := (sample.id, self._client_name, run)) in replies
+        existing = {
+            slot.id: replies[key]
+            for slot in slots.all
+            if (key := (slot.id, replier(slot, step.model.name), run)) in replies
         }
+        clients = slots.clients
         self.replies: list[Reply] = []
         self.dialogue: tuple[Message, ...] = ()
         """What was said, as it was held."""
         self.outcome: Outcome | None = None
         self._problem = ""
-        self._person: PersonTurn | None = None
+        self._person: tuple[str, client.Move] | None = None
+        """What the person says next, and what the rule allowed."""
         for number, turn in enumerate(slots.turns, 1):
-            reply = replies.get((turn.id, step.model.name, run))
-            if reply is None or self._ended or (number in slots.clients and number not in self._clients_turns):
+            reply = existing.get(turn.id)
+            if reply is None or self._ended or (number in clients and clients[number].id not in existing):
                 break
             if reply.status is Status.NOT_APPLICABLE:
                 self.outcome = Outcome(reply.provenance["outcome"])
                 break
             self._took(reply, msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...]))
-        self.orphans = [] if self._ended else [*self._behind(replies)]
+        number, answered = len(self.replies) + 1, self._ended
+        behind = [*slots.turns[number - 1 :], *(slot for turn, slot in clients.items() if turn > number), slots.whole]
+        self.orphans = [] if answered else [existing.pop(slot.id) for slot in behind if slot.id in existing]
         """Replies behind a turn that is lost, as it may be of a run that was salvaged: they answer another dialogue than the
         one that is now gone on with."""
-
-    def _behind(self, replies: Mapping[tuple[str, str, int], Reply]) -> Iterator[Reply]:
-        number, slots, model = len(self.replies) + 1, self.slots, self.step.model.name
-        self._clients_turns = {turn: message for turn, message in self._clients_turns.items() if turn <= number}
-        behind = [(turn, model) for turn in slots.turns[number - 1 :]]
-        behind += [(message, self._client_name) for turn, message in slots.clients.items() if turn > number]
-        behind.append((slots.whole, whole_name(model)))
-        return (reply for slot, name in behind if (reply := replies.get((slot.id, name, self.run))) is not None)
+        self._clients_turns = {turn: existing[slot.id] for turn, slot in clients.items() if slot.id in existing}
 
     @property
-    def _client_name(self) -> str:
-        return client_name(self._client.name, self.step.model.name) if self._client is not None else ""
+    def _ended(self) -> bool:
+        return self.outcome is not None or len(self.replies) == len(self.slots.turns)
 
     @property
     def asks_client(self) -> bool:
         """Whether the person's next message is a client's."""
         return self._client is not None and len(self.replies) + 1 in self.slots.clients
 
-    @property
-    def turns_left(self) -> int:
-        """How many turns are still to come, at most."""
-        return len(self.slots.turns) - len(self.replies)
-
-    @property
-    def _ended(self) -> bool:
-        return self.outcome is not None or not self.turns_left
-
-    def awaits_person(self, number: int) -> bool:
-        """Whether the person is to speak, in this turn."""
-        return not self._ended and self._person is None and len(self.replies) == number - 1
-
-    def awaits_reply(self, number: int) -> bool:
-        """Whether the target is to answer, in this turn."""
-        return not self._ended and self._person is not None and len(self.replies) == number - 1
+    def awaits(self, number: int, *, person: bool) -> bool:
+        """Whether the `person` is to speak in this turn, or else the target is to answer."""
+        return not self._ended and (self._person is None) == person and len(self.replies) == number - 1
 
     def _told(self) -> tuple[Message, ...]:
         """Return what the target is told: the dialogue without what a bot said by itself first."""
@@ -326,124 +245,113 @@ class _Chain:
         return dialogue[first:]
 
     async def hold(self) -> None:
-        """Hold the dialogue to its end."""
-        async with self._asking() as ask:
+        """Hold the dialogue to its end. A bot that keeps its state in itself is talked with; any other is told all, each time."""
+        model = self.step.model
+        async with contextlib.AsyncExitStack() as opened:
+            ask = None
+            if isinstance(model, Bot) and model.replays:
+                ask = await opened.enter_async_context(model.dialogue())
             while not self._ended and self.session.stop is None:
                 if self._person is None:
                     await self.speak()
                 else:
                     await self.answered(ask)
-        if not self._ended:
-            return
-        self.close()
-        await self.session.committed()
-
-    @contextlib.asynccontextmanager
-    async def _asking(self) -> AsyncIterator[Held | None]:
-        """Hold a conversation with a bot that keeps its state in itself; any other is told all, each time."""
-        model = self.step.model
-        if isinstance(model, Bot) and model.replays:
-            async with model.dialogue() as say:
-                yield say
-        else:
-            yield None
+        if self._ended:
+            self.close()
+            await self.session.committed()
 
     async def speak(self) -> None:
         """Let the person say what comes next."""
-        self._person = await self._next()
-        if self._person.outcome is not None:
-            self.outcome, self._problem = self._person.outcome, self._person.problem
-
-    async def _next(self) -> PersonTurn:
         number = len(self.replies) + 1
-        step, slot = self.step.dialogues, self.slots.turns[number - 1]
-        if step.mode is PersonMode.SCRIPTED:
-            turn = step.script(slot).turn[number - 1]
-            return PersonTurn(slot.messages[-1].content, turn.rung, turn.reaction)
-        persona = step.persona(slot)
-        if not self.asks_client:
-            return PersonTurn(slot.messages[0].content, state.move(persona, ()).rung)
-        return await self._worded(number, persona)
+        plan, slot = self.step.dialogues, self.slots.turns[number - 1]
+        if plan.mode is PersonMode.SCRIPTED:
+            turn = plan.scripts[slot.tags["persona"]].turn[number - 1]
+            self._person = slot.messages[-1].content, client.Move(turn.rung, turn.reaction)
+        elif not self.asks_client:
+            self._person = slot.messages[0].content, client.next_move(plan.personas[slot.tags["persona"]], ())
+        else:
+            await self._word(number, plan.personas[slot.tags["persona"]])
 
-    def _heard(self) -> list[state.ReplySigns]:
+    def _heard(self) -> list[client.ReplySigns]:
         """Return what each reply did: as it was read at the time; the last one, and what was never read, by our cues."""
-        heard, situation = [], self.step.dialogues.situation.id
+        heard, situation = [], self.step.dialogues.persons.situation.id
         for number, reply in enumerate(self.replies, 1):
             message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
-            reading = message.provenance.get(state.HEARD, {}) if message is not None else {}
+            reading = message.provenance.get(client.HEARD, {}) if message is not None else {}
             if reading:
-                heard.append(state.ReplySigns(*(sign in reading["did"] for sign in state.ReplySigns._fields)))
+                heard.append(client.ReplySigns(*(sign in reading["did"] for sign in client.ReplySigns._fields)))
             else:
-                heard.append(state.signs(reply.text, situation))
+                heard.append(client.reply_signs(reply.text, situation))
         return heard
 
-    async def _worded(self, number: int, persona: Persona) -> PersonTurn:
+    async def _word(self, number: int, persona: Persona) -> None:
         """Let the client word what the rule allows; what fails a check is asked for once more.
 
         The rule goes by our cues, until the client says what the last reply did. Where it then allows something else, the
         client words that.
         """
         assert self._client is not None
-        step, language, dialogue, heard = self.step.dialogues, self.slots.tags["language"], self._told(), self._heard()
+        plan, language, dialogue, heard = self.step.dialogues, self.slots.tags["language"], self._told(), self._heard()
         ask = self.session.asker(self._client, self.step.benchmark.name)
-        problem, repairs, reader, move = "", 0, state.BY_CUES, state.move(persona, heard)
+        problem, repairs, reader, move = "", 0, client.BY_CUES, client.next_move(persona, heard)
         while True:
-            prompt = client.messages(persona, language, dialogue, move, step.situation, problem)
+            prompt = client.messages(persona, language, dialogue, move, plan.persons.situation, problem)
             form = client.schema(persona, language)
             exchange = await ask(Request(prompt, self.run, {"seed": self.run}, form, sample=self.slots.whole))
             if exchange.status is Status.FAILED:
-                return PersonTurn("", outcome=Outcome.FAILED, problem=f"the client did not answer: {exchange.error}")
-            read = client.read(exchange, persona, language, dialogue, move, step.situation)
-            if read.reading is not None and heard and reader == state.BY_CUES:
-                heard[-1], reader = read.reading, state.BY_CLIENT
-                by_cues, move = move, state.move(persona, heard)
+                self.outcome, self._problem = Outcome.FAILED, f"the client did not answer: {exchange.error}"
+                return
+            read = client.read(exchange, persona, language, dialogue, move, plan.persons.situation)
+            if read.reading is not None and heard and reader == client.BY_CUES:
+                heard[-1], reader = read.reading, client.BY_CLIENT
+                by_cues, move = move, client.next_move(persona, heard)
                 if move != by_cues:
                     continue
             if not read.problem or repairs:
                 break
             problem, repairs = read.problem, repairs + 1
-        outcome = read.outcome if read.problem else None
-        signs = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
-        heard_by = {state.HEARD: {"did": signs, "by": reader}} if form is not None else {}
-        self._keep_client(number, read, exchange, move, {"repairs": repairs, **heard_by})
-        return PersonTurn(read.text, move.rung, move.reaction, outcome, read.problem)
-
-    def _keep_client(
-        self, number: int, read: client.ClientText, exchange: Exchange, move: state.Move, facts: dict[str, Any]
-    ) -> None:
-        if number in self._clients_turns:
-            return
-        assert self._client is not None
-        persons = [message for message in self._told() if message.role == "user"]
-        reply = Reply.of(
-            self.slots.clients[number].id, self._client_name, self.run, Status.OK if read.text else Status.UNPARSABLE,
-            read.text, usage=exchange.usage, seconds=exchange.seconds, finish_reason=exchange.finish_reason,
-            provenance={
-                **self._origins[self._client.name], **self._named(number, move.rung, move.reaction), "unit": Unit.CLIENT.value,
-                "model": exchange.model_resolved, "at": exchange.at, HELD: persons, **facts,
+        if number not in self._clients_turns:
+            signs = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
+            facts = {
+                **self._origins[self._client.name], "rung": move.rung, "reaction": move.reaction,
+                HELD: [message for message in dialogue if message.role == "user"], "repairs": repairs,
+                **({client.HEARD: {"did": signs, "by": reader}} if form is not None else {}),
                 **({"problem": read.problem, "outcome": read.outcome.value} if read.problem else {}),
-            },
-        )  # fmt: skip
-        self.session.store.add_reply(self.step.benchmark.name, reply)
-        self._clients_turns[number] = reply
+            }  # fmt: skip
+            status = Status.OK if read.text else Status.UNPARSABLE
+            self._clients_turns[number] = self._keep(self.slots.clients[number], status, read.text, facts, exchange)
+        self._person = read.text, move
+        if read.problem:
+            self.outcome, self._problem = read.outcome, read.problem
 
-    def _named(self, number: int, rung: str, reaction: str) -> dict[str, Any]:
-        """Return what every reply of the dialogue says of its place."""
-        parent = {"parent": self.replies[-1].id} if self.replies else {}
-        tags = self.slots.tags
-        return {
-            "target": self.step.model.name, "turn": number, "dialogue": self.slots.key, "client": tags.get("client", ""), "rung": rung,
-            "reaction": reaction, **parent, **self._extra,
+    def _keep(
+        self, slot: Sample, status: Status, text: str, facts: Mapping[str, Any], exchange: Exchange | None = None
+    ) -> Reply:
+        """Keep what is said in a slot, with its place in the dialogue."""
+        model, tags = self.step.model.name, self.slots.tags
+        place = {
+            "target": model, "turn": int(slot.tags["turn"]), "dialogue": self.slots.key, "client": tags.get("client", ""), "rung": "",
+            "reaction": "", **({"parent": self.replies[-1].id} if self.replies else {}), **self._extra, "unit": slot.tags["unit"],
         }  # fmt: skip
+        usage: dict[str, Any] = {}
+        if exchange is not None:
+            place |= {"model": exchange.model_resolved, "at": exchange.at}
+            usage = {
+                "usage": exchange.usage, "seconds": exchange.seconds, "finish_reason": exchange.finish_reason,
+            }  # fmt: skip
+        reply = Reply.of(slot.id, replier(slot, model), self.run, status, text, provenance={**place, **facts}, **usage)
+        self.session.store.add_reply(self.step.benchmark.name, reply)
+        return reply
 
     async def answered(self, say: Held | None = None) -> None:
         """Let the target answer what the person said."""
         assert self._person is not None
-        step, store, number = self.step, self.session.store, len(self.replies) + 1
-        slot, addressed = self.slots.turns[number - 1], (*self._told(), Message("user", self._person.text))
+        words, move = self._person
+        step, store = self.step, self.session.store
+        slot, addressed = self.slots.turns[len(self.replies)], (*self._told(), Message("user", words))
         messages = (*(m for m in slot.messages if m.role == "system"), *addressed)
         asked_of = msgspec.structs.replace(slot, messages=messages)
-        request = self._request(asked_of)
+        request = reply_request(step.benchmark, asked_of, self.run, {**step.parameters, **self._extra})
         if self._client is not None and say is None:  # clients begin alike, and may go on alike
             ask = self.session.asker(step.model, step.benchmark.name, kept_as=step.kept)
             exchange = parted(await ask(request))
@@ -456,23 +364,15 @@ class _Chain:
             )  # fmt: skip
         history = exchange.before or addressed
         ended = Outcome.of_reply(exchange.status) if exchange.status is not Status.OK else None
-        reply = Reply.of(
-            slot.id, step.model.name, self.run, exchange.status, exchange.text,
-            finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
-            provenance={
-                **self._origins[self.step.model.name], **self._named(number, self._person.rung, self._person.reaction), "unit": Unit.TURN.value,
-                "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": self.run, "at": exchange.at, HELD: history,
-                **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
-                **({"error": exchange.error} if exchange.error else {}),
-                **({"outcome": ended.value} if ended else {}), **step.reasoned(exchange),
-            },
-        )  # fmt: skip
-        store.add_reply(step.benchmark.name, reply)
+        facts = {
+            **self._origins[step.model.name], "rung": move.rung, "reaction": move.reaction, "fingerprint": exchange.fingerprint,
+            "seed": self.run, HELD: history, **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
+            **({"error": exchange.error} if exchange.error else {}),
+            **({"outcome": ended.value} if ended else {}), **step.reasoned(exchange),
+        }  # fmt: skip
+        reply = self._keep(slot, exchange.status, exchange.text, facts, exchange)
         await self.session.committed()
         self._took(reply, history)
-
-    def _request(self, sample: Sample) -> Request:
-        return reply_request(self.step.benchmark, sample, self.run, {**self.step.parameters, **self._extra})
 
     def _took(self, reply: Reply, history: tuple[Message, ...]) -> None:
         """Go on from a reply, and what it answers."""
@@ -484,42 +384,27 @@ class _Chain:
 
     def close(self) -> None:
         """Keep the dialogue as a whole, and that turns which do not come are none."""
-        outcome = self.outcome or Outcome.COMPLETE
-        store, benchmark, model = self.session.store, self.step.benchmark.name, self.step.model.name
-        last = self.replies[-1] if self.replies else None
-        failed = outcome is Outcome.FAILED and (last is None or last.status in {Status.OK, Status.FAILED})
-        if outcome is Outcome.COMPLETE:
-            status = Status.OK
-        elif failed:
-            status = Status.FAILED
-        else:
-            status = Status.NOT_APPLICABLE if outcome.of_client or last is None else last.status
-        dialogue = self.dialogue
+        outcome, dialogue, slots, number = (
+            self.outcome or Outcome.COMPLETE,
+            self.dialogue,
+            self.slots,
+            len(self.replies),
+        )
+        last = self.replies[-1].status if self.replies else None
+        failed = outcome is Outcome.FAILED and last in {None, Status.OK, Status.FAILED}
+        status = Status.NOT_APPLICABLE if outcome.of_client or last is None else last
+        if outcome is Outcome.COMPLETE or failed:
+            status = Status.FAILED if failed else Status.OK
         facts = {
-            **self._origins[self.step.model.name], **self._named(len(self.replies), "", ""), "unit": Unit.DIALOGUE.value, "outcome": outcome.value,
-            **({HELD: dialogue[:-1]} if dialogue else {}), **({"problem": self._problem} if self._problem else {}),
+            **self._origins[self.step.model.name], "outcome": outcome.value, **({"problem": self._problem} if self._problem else {}),
         }  # fmt: skip
-        store.add_reply(
-            benchmark,
-            Reply.of(
-                self.slots.whole.id, whole_name(model), self.run, status, dialogue[-1].content if dialogue else "",
-                provenance=facts,
-            ),
-        )  # fmt: skip
+        history = {HELD: dialogue[:-1]} if dialogue else {}
+        self._keep(slots.whole, status, dialogue[-1].content if dialogue else "", {**facts, "turn": number, **history})
         if failed:  # the next command asks for the rest
-            if last is None or last.status is Status.OK:
-                slot = self.slots.turns[len(self.replies)]
-                lost = {**facts, "unit": Unit.TURN.value, "turn": len(self.replies) + 1, "error": self._problem}
-                lost.pop(HELD, None)
-                store.add_reply(benchmark, Reply.of(slot.id, model, self.run, Status.FAILED, provenance=lost))
+            if last in {None, Status.OK}:
+                self._keep(slots.turns[number], Status.FAILED, "", {**facts, "error": self._problem})
             return
-        for number, slot in enumerate(self.slots.turns[len(self.replies) :], len(self.replies) + 1):
-            self._skip(slot, model, Unit.TURN, number, outcome)
-        for number, slot in self.slots.clients.items():
-            if number > len(self.replies) + (outcome.of_client and len(self.replies) + 1 in self.slots.clients):
-                self._skip(slot, self._client_name, Unit.CLIENT, number, outcome)
-
-    def _skip(self, slot: Sample, model: str, unit: Unit, number: int, outcome: Outcome) -> None:
-        facts = {**self._named(number, "", ""), "unit": unit.value, "outcome": outcome.value}
-        reply = Reply.of(slot.id, model, self.run, Status.NOT_APPLICABLE, provenance=facts)
-        self.session.store.add_reply(self.step.benchmark.name, reply)
+        last_message = number + (outcome.of_client and number + 1 in slots.clients)
+        skipped = [*slots.turns[number:], *(slot for turn, slot in slots.clients.items() if turn > last_message)]
+        for slot in skipped:
+            self._keep(slot, Status.NOT_APPLICABLE, "", {"outcome": outcome.value})

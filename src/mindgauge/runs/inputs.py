@@ -16,7 +16,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.runs import cut_dialogues, dialogue_files, labelled, languages, run_folder
+from mindgauge.runs import dialogue_files, labelled, languages, run_folder
 from mindgauge.runs.reply_tables import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
@@ -375,8 +375,7 @@ def several_turns(
         DataError: the file cannot be read.
     """
     units = dialogue_files.units_of(unit)
-    dialogue_files.need_criteria(benchmark, units)
-    dialogue_files.need_turns(judges, units)
+    dialogue_files.check_units(benchmark, units, judges)
     dialogues = dialogue_files.read(source, benchmark, columns, units, limit)
     plan_entries = {**_identified(dialogues.replies), **dialogue_files.plan_of(benchmark, units, config)}
     return Inputs(
@@ -398,7 +397,7 @@ def cut_replies(
     Raises:
         DataError: the file cannot be read.
     """
-    items = cut_dialogues.cut(source, benchmark, columns, (Unit.TURN,), limit)
+    items = dialogue_files.cut(source, benchmark, columns, (Unit.TURN,), limit)
     read = classified(items.shared, benchmark, {}, None)
     return read._replace(source=_name(source), notes=[*items.lines, *read.notes])
 

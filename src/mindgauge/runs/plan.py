@@ -27,9 +27,9 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import MindgaugeError, UsageError, WaitingError
 from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
-from mindgauge.runs import dialogues_to_come, probe
+from mindgauge.runs import conversations, probe
 from mindgauge.runs.conversation_steps import ConversationStep
-from mindgauge.runs.dialogues_to_come import ClientStep
+from mindgauge.runs.conversations import ClientStep
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Budget, Interrupted, Session, run_async, system_tokens
@@ -462,7 +462,7 @@ def replies_to_come(
     def read() -> Iterator[PlannedSubject]:
         with Store.begun(folder) as store:
             if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
-                yield from dialogues_to_come.replies_to_come(store, benchmark.name, samples, models, runs)
+                yield from conversations.replies_to_come(store, benchmark.name, samples, models, runs)
                 return
             yield from single_replies(store, benchmark, samples, {model.name for model in models}, runs)
 

@@ -16,7 +16,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks.conversations import conversations
 from mindgauge.benchmarks.conversations.conversations import persons
-from mindgauge.benchmarks.persons import plain_turn
+from mindgauge.benchmarks.persons import persona
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.commands.annotate.import_ import annotate_import
 from mindgauge.commands.annotate.new import annotate_new
@@ -109,12 +109,12 @@ def test_a_whole_dialogue_is_labelled_unless_something_else_is_named(scripted: P
             wholes = {r.id for r in store.replies(NAME) if r.provenance["unit"] == "dialogue"}
         assert {item.subject for item in a.items()} == wholes
         assert {len(item.messages) for item in a.items()} == {2 * TURNS}
-        assert a.rubric().criteria[0].name == plain_turn.PLAIN_TURN
+        assert a.rubric().criteria[0].name == persona.PLAIN_TURN
         assert a.rubric().criteria[0].values == ("1", "2", "3", "4", "never")
         for item in a.items():
             asked = [criterion.name for criterion in a.rubric_for(item).criteria]
             calm = ["over_escalates"] if item.tags["calm"] == "yes" else []
-            assert asked == [plain_turn.PLAIN_TURN, *OF_TARGET, *calm]
+            assert asked == [persona.PLAIN_TURN, *OF_TARGET, *calm]
 
 
 def test_every_turn_is_numbered_with_the_side_in_words_and_either_side_can_be_folded(
@@ -155,13 +155,13 @@ def test_the_turn_is_asked_first_and_nothing_beside_it_gives_the_answer_away(scr
             assert "plain turn: 3" in text(second)
             now = tasks.current(a, a.named("ana"))
             assert isinstance(now, tasks.Assignment)
-            names = [c.name for c in now.rubric.criteria if c.name != plain_turn.PLAIN_TURN]
+            names = [c.name for c in now.rubric.criteria if c.name != persona.PLAIN_TURN]
             assert second.text.count('<fieldset class="question"') == len(names)
             assert ("over escalates" in text(second)) == (now.item.tags["calm"] == "yes")
             ana.post(
                 "/item/submit", **{f"answer__{c.name}": str(c.values[-1]) for c in now.rubric.criteria if not c.nodes}
             )
-        assert {label.value for label in a.labels() if label.criterion == plain_turn.PLAIN_TURN} == {"3"}
+        assert {label.value for label in a.labels() if label.criterion == persona.PLAIN_TURN} == {"3"}
         assert len(a.labels()) == sum(len(a.rubric_for(item).criteria) for item in a.items())
 
 
@@ -209,10 +209,10 @@ def test_the_turn_is_a_rating_of_each_person_and_of_the_gold_in_the_run(closed: 
         turns_chosen = {
             (subjects_of(a)[label.item], label.person): label.value
             for label in a.labels()
-            if label.phase is Phase.LABELLING and label.criterion == plain_turn.PLAIN_TURN
+            if label.phase is Phase.LABELLING and label.criterion == persona.PLAIN_TURN
         }
         names = {person.name: person.id for person in a.people()}
-        ratings = [r for r in store.ratings(NAME) if r.criterion == plain_turn.PLAIN_TURN]
+        ratings = [r for r in store.ratings(NAME) if r.criterion == persona.PLAIN_TURN]
         by_person = {(r.subject, names[r.rater]): r.value for r in ratings if r.rater_kind is RaterKind.PERSON}
         units = {r.id: r.provenance["unit"] for r in store.replies(NAME)}
     assert by_person == turns_chosen and len(turns_chosen) == 2 * 8
@@ -344,11 +344,11 @@ def subjects_of(a: Annotation) -> dict[str, str]:
 
 def test_the_criterion_is_a_sound_rubric_whatever_the_situation_and_length() -> None:
     for name, turns in itertools.product(SITUATIONS, (1, 2, 10, 100)):
-        criterion = plain_turn.of_dialogues(persons(name).situation, turns)
+        criterion = persona.plain_turn(persons(name).situation, turns)
         assert faults.of([criterion]) == []
         assert criterion.values[-1] == "never" and criterion.worst_first == criterion.values
         assert criterion.read(1) == criterion.read("turn 1") == "1"
-        shorter = plain_turn.on_page(criterion, max(turns // 2, 1))
+        shorter = persona.plain_turn_on_page(criterion, max(turns // 2, 1))
         assert shorter.values == (*map(str, range(1, max(turns // 2, 1) + 1)), "never")
 
 

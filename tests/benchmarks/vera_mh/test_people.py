@@ -10,8 +10,8 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks.persons import client
+from mindgauge.benchmarks.persons.client import next_move
 from mindgauge.benchmarks.persons.dialogues import UNWRITTEN, DialoguePlan, PersonMode, dialogues
-from mindgauge.benchmarks.persons.state import move
 from mindgauge.benchmarks.vera_mh.vera_mh import persons
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status
@@ -113,7 +113,7 @@ def test_the_text_of_a_persona_may_not_be_repeated(tmp_path: Path) -> None:
     )))  # fmt: skip
     (person,) = read.personas
     said = "well the shop closed in May and I have not opened a letter"
-    checked = client.read(Exchange(Status.OK, said), person, "en", (), move(person, []), read.situation)
+    checked = client.read(Exchange(Status.OK, said), person, "en", (), next_move(person, []), read.situation)
     assert "repeated the description" in checked.problem
 
 

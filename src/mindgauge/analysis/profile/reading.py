@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.analysis import cross_checks, fitness, frame, scoring_views
+from mindgauge.analysis import cross_checks, fidelity, fitness, frame, scoring_views
 from mindgauge.analysis import fitness as qualify
 from mindgauge.analysis import scoring_views as usable
-from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import suite as suites
@@ -68,9 +67,9 @@ def read(folders: Sequence[Path]) -> ProfileMaterial:
                 remarks += cross_checks.notes(benchmark, ratings)
                 unfit = qualify.unfit(store, benchmark, ratings)
                 remarks += fitness.told(unfit)
-                clients = gate.fidelity(store, benchmark, ratings, unfit)
-                remarks += gate.sentences(clients)
-                rows = gate.allowed(scoring_views.trusted(_ratings(ratings, benchmark), unfit), clients)
+                clients = fidelity.check_clients(store, benchmark, ratings, unfit)
+                remarks += fidelity.sentences(clients)
+                rows = fidelity.allowed(scoring_views.trusted(_ratings(ratings, benchmark), unfit), clients)
                 by_benchmark.setdefault(benchmark.name, []).append(
                     (
                         benchmark,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.benchmarks.persons.dialogues import MOST_TURNS
-from mindgauge.benchmarks.persons.plain_turn import NEVER
+from mindgauge.benchmarks.persons.persona import NEVER
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.ratings.long import lines
 from mindgauge.records.rubric import Scale as Kind

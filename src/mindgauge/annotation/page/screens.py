@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.page.pages import Worded, called, in_words, said, worded, words
 from mindgauge.annotation.records import Answered, Phase, Role
-from mindgauge.benchmarks.persons.plain_turn import NEVER, PLAIN_TURN
+from mindgauge.benchmarks.persons.persona import NEVER, PLAIN_TURN
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric.criterion import Scale
 from mindgauge.records.text import visible

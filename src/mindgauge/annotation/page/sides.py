@@ -10,7 +10,7 @@ from mindgauge.annotation import tasks as assignment
 from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.page.pages import Worded, called, in_words, said, worded, words
 from mindgauge.annotation.records import Answered, Comment, Item, Label, Person, Phase, Role
-from mindgauge.benchmarks.persons.plain_turn import PLAIN_TURN
+from mindgauge.benchmarks.persons.persona import PLAIN_TURN
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric.criterion import Scale
 

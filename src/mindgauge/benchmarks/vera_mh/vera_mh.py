@@ -24,10 +24,9 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.conversations.conversations import risk as conversations
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.benchmarks.own_texts import unreleased
-from mindgauge.benchmarks.persons import persona, transcript_slots
-from mindgauge.benchmarks.persons.dialogues import Persons
+from mindgauge.benchmarks.persons import persona
+from mindgauge.benchmarks.persons.dialogues import Persons, transcript_slots
 from mindgauge.benchmarks.persons.persona import Persona, PersonaWords, Rung
-from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
 from mindgauge.benchmarks.vera_mh import released, tree
 from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
@@ -68,8 +67,10 @@ class _Talk:
         origin = digest("vera_mh", self.client, self.persona, self.transcript.words)
         tags = {"persona": self.persona, "client": self.client, "language": "en", BASE: origin}
         provenance = {"source_file": self.source, "dialogue": origin}
-        facts = TranscriptFacts(origin, self.target, self.persona, tags, provenance, self.client)
-        yield from transcript_slots.slots(self.transcript, facts, (Unit.TURN, Unit.DIALOGUE))
+        yield from transcript_slots(
+            self.transcript, (Unit.TURN, Unit.DIALOGUE), origin=origin, model=self.target, cluster=self.persona, tags=tags,
+            provenance=provenance, client=self.client,
+        )  # fmt: skip
 
 
 def load(data: Path) -> Released:

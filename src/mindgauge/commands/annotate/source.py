@@ -16,13 +16,13 @@ import mindgauge.annotation
 from mindgauge.analysis.score import open_run
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import fault, item, text_key
-from mindgauge.benchmarks.persons.outcomes import CLIENT_FAILURES
+from mindgauge.benchmarks.persons.dialogues import CLIENT_FAILURES
 from mindgauge.raters.window import Unit
 from mindgauge.records import Message, RaterKind, Status, encode
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables, texts
-from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages
+from mindgauge.runs import dialogue_files, inputs, languages
 from mindgauge.runs.reply_tables import read_samples, rows
 from mindgauge.store import Store
 
@@ -157,9 +157,9 @@ def of_dialogues(
         raise UsageError(
             f"{benchmark.name} is asked about {_KINDS[required]} with the dialogue before; use --unit {required}"
         )
-    cut = cut_dialogues.cut(source, benchmark, columns, (unit,), None)
+    cut = dialogue_files.cut(source, benchmark, columns, (unit,), None)
     if write_items is not None:
-        cut_dialogues.write(Path(write_items), cut)
+        dialogue_files.write(Path(write_items), cut)
     if benchmark.closed:
         read = of_file(
             cut.table.unique(["messages", *(["reply"] if benchmark.about_reply else [])], maintain_order=True),
@@ -168,7 +168,7 @@ def of_dialogues(
             language,
         )
         return read._replace(given=read.given._replace(source=str(source), notes=[*cut.lines, *read.given.notes]))
-    dialogue_files.need_criteria(benchmark, (unit,))
+    dialogue_files.check_units(benchmark, (unit,))
     dialogues = dialogue_files.read(source, benchmark, columns, (unit,))
     taken = inputs.Inputs(
         benchmark, dialogues.samples, dialogues.replies, {"rate": True}, str(source), dialogues.lines, model=dialogues.model

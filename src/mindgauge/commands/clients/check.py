@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.fidelity.records import Fidelity
+from mindgauge.analysis.fidelity import Fidelity
+from mindgauge.benchmarks import registry
 from mindgauge.benchmarks.conversations.conversations import CLIENT
-from mindgauge.benchmarks.persons import listener
+from mindgauge.benchmarks.persons.client import LISTENER, listener
 from mindgauge.commands import run as running
-from mindgauge.commands.clients.list import situations
 from mindgauge.commands.command import CommandOption, Count, command
 from mindgauge.models.bots.function import Function
 from mindgauge.records.command_result import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import ClientCheckOptions, RunConfig, RunOptions
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.fidelity.records import ClientFidelity
+    from mindgauge.analysis.fidelity import ClientFidelity
     from mindgauge.benchmarks import Benchmark
     from mindgauge.runs.options import AnyModel
 
-TURNS = 8
+_FAMILY = "conversations/"
 
 
 class ClientCheck(Tabular, msgspec.Struct, frozen=True):
@@ -92,25 +94,31 @@ def clients_check(
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    (benchmark,) = situations(situation)
+    benchmark = _benchmark(situation)
     RunConfig.of(options, ClientCheckOptions, clients_check, dry_run=dry_run)
     fixed = {**options, "client": client, "turns": turns, "person": "simulated", "qualify": False}
     config = RunConfig.of(fixed, RunOptions, clients_check, dry_run=dry_run)
-    target = Function(listener.replying(situation), name=listener.NAME)
-    alone = of_clients(benchmark)
+    target = Function(listener(situation), name=LISTENER)
+    alone = {benchmark.name: benchmark}
     result = running.hold(
-        {alone.name: alone}, config, model=target, judge=judge, out=out, limit=limit, where=where, dry_run=dry_run
-    )
+        alone, config, model=target, judge=judge, out=out, limit=limit, where=where, dry_run=dry_run
+    )  # fmt: skip
     if isinstance(result, DryRun):
         return result
     (fidelity,) = result.fidelity
     return ClientCheck(result.run, situation, turns, msgspec.structs.replace(fidelity, withheld=[], bounds=""))
 
 
-def of_clients(benchmark: Benchmark) -> Benchmark:
-    """Return a benchmark of dialogues of which only what the client wrote is rated."""
-    criteria = tuple(
-        criterion for criterion in benchmark.rubric.criteria if criterion.applies.get("unit") == CLIENT["unit"]
-    )
-    rubric = msgspec.structs.replace(benchmark.rubric, criteria=criteria)
+def _benchmark(situation: str) -> Benchmark:
+    """Return the benchmark of dialogues with the persons of a situation, of which only what the client wrote is rated.
+
+    Raises:
+        UsageError: there is no such situation.
+    """
+    names = [name.removeprefix(_FAMILY) for name in registry.names() if name.startswith(_FAMILY)]
+    if situation not in names:
+        raise UsageError(f"there is no situation {situation!r}; there are {named(names)}")
+    benchmark = registry.find_one(f"{_FAMILY}{situation}")
+    of_clients = tuple(c for c in benchmark.rubric.criteria if c.applies.get("unit") == CLIENT["unit"])
+    rubric = msgspec.structs.replace(benchmark.rubric, criteria=of_clients)
     return msgspec.structs.replace(benchmark, rubric=rubric, readings=(), cross_checked=None, metrics=())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import inspect_ai.model as of_inspect
 import msgspec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from mindgauge.records.request import Model, Price, Request, Setup
+    from mindgauge.runs.session import Session
 
 GRADER, CLIENT = "grader", "client"
 """Roles of models: who judges replies, and who plays the person of a dialogue."""
@@ -235,7 +236,7 @@ def _converse(**options: Any) -> Any:
         assert plan is not None, "only dialogues are held so"
         step = ConversationStep(benchmark=material.benchmark, model=tested, dialogues=plan, clients=tuple(players))
         dialogue = _Dialogue()
-        await step.hold(dialogue, material.dialogues[str(state.sample_id)], state.epoch - 1)
+        await step.hold(cast("Session", dialogue), material.dialogues[str(state.sample_id)], state.epoch - 1)
         last = max(
             (r for r in dialogue.replies if r.model == tested.name),
             key=lambda r: int(r.provenance["turn"]),
@@ -260,7 +261,7 @@ def roles() -> tuple[str, ...]:
 
 
 class _Dialogue:
-    """Keeps the turns of one dialogue; see `Conversing`. What it costs, and what was asked before, is Inspect's to know."""
+    """Keeps the turns of one dialogue as a `Session` does; what it costs, and what was asked before, is Inspect's to know."""
 
     stop: MindgaugeError | None = None
 
