@@ -3,7 +3,7 @@
     python bench/stats.py [--data DIR] [--repeats 5] [--json FILE]
 
 The cells are made up, of the shape of MentalAlign-70k: 28 judge × attribute cells of 9 systems × 1,000 conversations.
-With `--data` (a copy of MentalBench's released files) the whole of `mindgauge reproduce mentalbench` is timed as well.
+With `--data` (a copy of MentalBench's released files) the whole of `mindgauge papers reproduce mentalbench` is timed as well.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def main() -> None:
             }
     if asked.data:
         wall, cpu, memory = whole(
-            mindgauge, "reproduce", "mentalbench", "--data", asked.data, "--json", repeats=asked.repeats
+            mindgauge, "papers", "reproduce", "mentalbench", "--data", asked.data, "--json", repeats=asked.repeats
         )
         found |= {
             "reproduce mentalbench (s)": wall,

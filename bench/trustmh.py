@@ -9,7 +9,7 @@ reading     Every released file, in a fresh process each time, checks and repair
 generating  In a fresh process: the 70 requests in all fourteen kinds, the samples of the jailbreak task (the 560 released
             ones and the six generated kinds), every dialogue of the fairness task with every sentence at three turns,
             and the 300 windows of ESConv with noise at three depths and four intensities. Reading included.
-reproduce   `mindgauge reproduce trustmh`, start to table, its intervals of 10,000 resamples included.
+reproduce   `mindgauge papers reproduce trustmh`, start to table, its intervals of 10,000 resamples included.
 closed      The closed tasks (knowledge, emotion, privacy awareness, ethics) against the stub server at 50 ms: samples
             into a fresh run, plan, fill the prompt, hash, call, read the answer, commit. The bare loop posts the same
             bodies, a task at a time as ours does, reads the answers and forgets them. The ratio is the median over pairs.
@@ -212,9 +212,11 @@ def generating(data: Path, repeats: int) -> Iterable[Figure]:
 
 
 def reproduce(data: Path, repeats: int) -> Iterable[Figure]:
-    """Time `mindgauge reproduce trustmh`."""
+    """Time `mindgauge papers reproduce trustmh`."""
     mindgauge = str(Path(sys.executable).with_name("mindgauge"))
-    rows = [measured(mindgauge, "reproduce", "trustmh", "--data", str(data), "--json") for _ in range(repeats)]
+    rows = [
+        measured(mindgauge, "papers", "reproduce", "trustmh", "--data", str(data), "--json") for _ in range(repeats)
+    ]
     yield Figure("reproduce trustmh, start to table", median(rows, "wall"), "s", 15, at_most=True)
     yield Figure("… of CPU", median(rows, "cpu"), "s")
     yield Figure("… its peak memory", median(rows, "megabytes"), "MB")

@@ -2,7 +2,7 @@
 
     python bench/watch.py [--series 400]
 
-One bound of 5 %, 50 dialogues drawn at each look, alarms 200 looks apart at least (what `mindgauge watch` takes if nothing is
+One bound of 5 %, 50 dialogues drawn at each look, alarms 200 looks apart at least (what `mindgauge logs watch` takes if nothing is
 said). Beside it, the rule of thumb that many teams use: an alarm whenever a look's 95 % interval lies beyond the limit, and
 whenever its value does. Simulated; no model is asked.
 """

@@ -71,7 +71,7 @@ def test_a_schema_that_is_not_ours_is_refused_before_anything_is_read_or_written
         db.executescript(sql)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = file.read_bytes()
-    with pytest.raises(UsageError, match=r"run\.sqlite: damaged \(its .* nothing was read\); .* `mindgauge salvage"):
+    with pytest.raises(UsageError, match=r"run\.sqlite: damaged \(its .* nothing was read\); .* `mindgauge status"):
         Store(tmp_path / "run", write=write)
     assert file.read_bytes() == content
 

@@ -1,4 +1,4 @@
-"""`mindgauge profile`: what stands in its tables, and its JSON."""
+"""`mindgauge compare` over a suite: what stands in its tables, and its JSON."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def classes_by_both(data: Path, run: Path) -> dict[str, tuple[str, str]]:
         if cell.column == "status" and cell.recomputed is not None and cell.verdict != "repaired"
     }
     assert {row: classes[row] for row in of_reproduce} == {row: name for row, (name, _) in of_reproduce.items()}
-    assert any("those of mindgauge reproduce mentalbench" in note for note in found.notes)
+    assert any("those of mindgauge papers reproduce mentalbench" in note for note in found.notes)
     return of_reproduce
 
 

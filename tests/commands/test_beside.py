@@ -199,7 +199,7 @@ def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> 
         mindgauge.rate("conversations/risk", replies=tmp_path / "none.csv", judge="replay/none", as_published=True)
     table = tmp_path / "replies.csv"
     table.write_text("user,reply,category\nI am low.,I hear you.,no_crisis\n", encoding="utf-8")
-    with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="mindgauge load"):
+    with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="mindgauge papers load"):
         mindgauge.rate("help_or_harm/response", replies=table, judge=stub.judge, as_published=True)
     with Stub(lambda body, count: says("x")) as stub, pytest.raises(DataError, match=r"no column label\.CRITERION"):
         mindgauge.rate("psycrisis", replies=table, judge=stub.judge, as_published=True)

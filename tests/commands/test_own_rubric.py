@@ -279,7 +279,7 @@ def test_a_salvaged_run_keeps_its_rubric(people_first: Path, tmp_path: Path) -> 
         (("run", "--model", "x/y"), "name a benchmark, or a rubric of your own with --rubric FILE"),
         (("run", "psycrisis", "--rubric", RUBRIC, "--model", "x/y"), "leave out psycrisis, or the rubric"),
         (("run", "psycrisis", "--about", "messages", "--model", "x/y"), "it goes with --rubric"),
-        (("run", "--rubric", RUBRIC, "--about", "people", "--data", REPLIES, "--model", "x/y"), "--about is replies or messages"),
+        (("run", "--rubric", RUBRIC, "--about", "people", "--data", REPLIES, "--model", "x/y"), "'people' is not one of 'replies', 'messages'"),
         (("run", "--rubric", RUBRIC, "--model", "x/y"), "name a table of them with --data FILE"),
         (("run", "--rubric", "gone.toml", "--data", REPLIES, "--model", "x/y"), "gone.toml: cannot read the rubric"),
     ],

@@ -1,4 +1,4 @@
-"""`mindgauge salvage`: what can be read of a damaged run, as a new one."""
+"""`mindgauge status --salvage`: what can be read of a damaged run, as a new one."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _told(run: Path, arguments: list[str]) -> bool:
     assert process.returncode == 2, said
     line = one_line(said)
     assert f"{run / 'run.sqlite'}: damaged" in line
-    assert f"mindgauge salvage {run} --out NEW" in line
+    assert f"mindgauge status {run} --salvage NEW" in line
     return True
 
 

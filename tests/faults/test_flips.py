@@ -87,7 +87,7 @@ def _silent(
                 line = str(words)
                 assert "\n" not in line
                 assert re.search(r"damaged|another file", line), (kind, name, at, line)
-                assert re.search(r"`mindgauge salvage |remove ", line), (kind, name, at, line)
+                assert re.search(r"`mindgauge status .* --salvage NEW`|remove ", line), (kind, name, at, line)
                 assert words.exit_code
                 named += verb == "score"
             elif words != unharmed[verb]:
@@ -150,7 +150,8 @@ def test_a_flip_costs_no_more_than_its_row_and_what_names_it(tmp_path: Path) -> 
     content = (run / "run.sqlite").read_bytes()
     (run / "run.sqlite").write_bytes(content.replace(b"sounds hard (3)", b"sounds hard (8)", 1))
     with pytest.raises(
-        MindgaugeError, match=r"1 of 20 rows of replies have changed since they were written\); .*`mindgauge salvage"
+        MindgaugeError,
+        match=r"1 of 20 rows of replies have changed since they were written\); .*`mindgauge status .* --salvage NEW`",
     ):
         Store(run)
     kept = {t.table: t for t in salvage(run, out=tmp_path / "new").tables}

@@ -182,7 +182,7 @@ def test_a_manifest_and_a_kept_rubric_are_as_they_were_written(run: Path, tmp_pa
         (b"", "last line is no checksum"),
     ):
         file.write_bytes(content)
-        with pytest.raises(UsageError, match=rf"manifest.toml: damaged.*{words}.*`mindgauge salvage .* --out NEW`"):
+        with pytest.raises(UsageError, match=rf"manifest.toml: damaged.*{words}.*`mindgauge status .* --salvage NEW`"):
             manifest.read(file.parent)
     assert private.seal(content_before) == content_before
 

@@ -203,7 +203,7 @@ def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, cut: bool) -> N
     path = tmp_path / "run.sqlite"
     content = path.read_bytes()
     path.write_bytes(content[:40960] if cut else content[:8192] + b"\xff" * (len(content) - 8192))
-    damaged = r"run\.sqlite: damaged \(.*mindgauge salvage .* --out NEW`"
+    damaged = r"run\.sqlite: damaged \(.*mindgauge status .* --salvage NEW`"
     with pytest.raises(UsageError, match=damaged) as caught:
         read(tmp_path)
     assert "\n" not in str(caught.value)

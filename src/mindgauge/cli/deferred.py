@@ -44,7 +44,8 @@ _FILLING = RLock()
 _THREAD = local()
 """`alone`: the library of which this thread loads a module of `COMPILED`, whose own imports do not fill it either."""
 _UNDER_WAY: set[str] = set()
-_ASKED_BY_IMPORT = frozenset({"__path__", "__spec__"})
+_ASKED_BY_IMPORT = frozenset({"__class__", "__path__", "__spec__"})
+"""What `import` and `isinstance` ask of a module, which an empty one knows."""
 
 
 def defer() -> None:

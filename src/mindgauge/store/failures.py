@@ -62,7 +62,7 @@ def damaged(path: Path, error: object) -> UsageError:
 def salvaged(path: Path) -> str:
     """Return what to do with a damaged file."""
     run = path.parent.parent if path.parent.name == PENDING else path.parent
-    return f"save what can be read with `{command_line('salvage', run, '--out', 'NEW')}`"
+    return f"save what can be read with `{command_line('status', run, '--salvage', 'NEW')}`"
 
 
 def _damaged(error: Exception) -> bool:

@@ -45,7 +45,7 @@ def read(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.toml"
     run = (folder / "run.sqlite").is_file()
-    saved = f"save the run with `{command_line('salvage', folder, '--out', 'NEW')}`, then repeat its command there"
+    saved = f"save the run with `{command_line('status', folder, '--salvage', 'NEW')}`, then repeat its command there"
     advice = saved if run else "repeat the command that made it with another --out"
     try:
         return copy.deepcopy(_parsed(private.read_sealed(path, advice)))
