@@ -24,6 +24,8 @@ SHOWN = 14
 """Options that `--help` shows at most; `--help-all` shows all."""
 _FULL = "Everything: every table, every row, every note."
 _MINUTE = 60
+_MOST = 14
+"""Options that `--help` shows at most, where a command says which come first."""
 
 
 class CommandCall(NamedTuple):
@@ -106,7 +108,13 @@ class Command(click.Command):
     def shown(self) -> list[Built]:
         """Return the options that `--help` shows."""
         entries = self.options()
-        return [e for e in entries if e.key in {*self._first, "full", "json"}] if self._first else entries
+        shortened = self._first and len(entries) > _MOST
+        return [e for e in entries if e.key in {*self._first, "full", "json"}] if shortened else entries
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return what follows the command's name: `gate RUN` has its argument in it."""
+        pieces = super().collect_usage_pieces(ctx)
+        return pieces[:-1] if pieces[-1] == self.name else pieces
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, then options heading by heading: with `--help-all` all of them."""

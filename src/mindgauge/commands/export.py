@@ -102,7 +102,7 @@ def export(
 
             draw: With review: list N replies, drawn with known probabilities: those that need people most, and --random
                 of the rest. Or blocks of the list: 100=60,400=40,rest=50.
-            random: With --draw: how many come from the rest by lot; 50 if not given.
+            random: With --draw: how many are drawn at random from the rest; 50 if not given.
             seed: Of --draw.
             dataset: With hub: where it will stand; files for the models' own pages are written then.
 

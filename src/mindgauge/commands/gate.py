@@ -93,7 +93,7 @@ def gate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
-    """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell.
+    """Hold a policy against a run: `mindgauge gate RUN --policy gate.toml`. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell.
 
     Args:
         run: The build's run directory.

@@ -69,8 +69,8 @@ def reliability(
         rule: mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.
         look_until: You look while people still rate, and stop when a judge is good: how many replies they will rate at
             most.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        resamples: Bootstrap resamples.
+        seed: Seed of the bootstrap.
 
     Raises:
         UsageError: an option is wrong.

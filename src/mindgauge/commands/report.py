@@ -39,13 +39,13 @@ def report(
 
     Args:
         card_facts: Write the card with what only the owner knows, from this TOML file (docs/reference/report.md).
-        runs: Run directories; several stand side by side.
+        runs: Run directories; the report shows several side by side.
         out: Where to put it; the first run's directory if not given.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.
         show_texts: Show the restricted texts of the authors' files, which stand by their ids otherwise.
-        reader: Also write every reply, to search and filter, as a folder beside the page.
+        reader: Also write every reply, to search and filter, as a folder next to the page.
         language: Of the page and the summary: en or zh (Chinese).
-        card: Also write the evaluation card: one page for governance, beside the report. In Python also the file of
+        card: Also write the evaluation card: one page for governance, next to the report. In Python also the file of
             --card-facts.
 
     Raises:

@@ -74,7 +74,7 @@ def _written(value: float | str | None) -> str:
 def papers_reproduce(
     name: str, *, data: str | Path, beside: str | Path | None = None, anyway: bool = False
 ) -> Reproduction:
-    """Recompute a paper's tables from its released files, beside the published numbers.
+    """Recompute a paper's tables from its released files, next to the published numbers.
 
     Args:
         name: A benchmark.

@@ -66,8 +66,8 @@ def view(
         port: Where to listen; 0 takes any port that is free.
         draw: Answer N replies, drawn with known probabilities, blind: no model's name and no verdict until you have
             answered. As in export --to review.
-        random: With --draw: how many come from the rest by lot; 50 if not given.
-        seed: Of --draw.
+        random: With --draw: how many are drawn at random from the rest; 50 if not given.
+        seed: Seed of --draw.
         show_texts: Show the restricted texts of the authors' files, which stand by their ids otherwise.
         ready: called once with where it runs.
 

@@ -139,7 +139,7 @@ def annotate_new(
             columns: our name → the file's name of a column.
             draw: Of a run: label N replies, drawn with known probabilities: those that need people most, and --random
                 of the rest. Or blocks of that order: 100=60,400=40,rest=50.
-            random: With --draw: how many come from the rest by lot; 50 if not given.
+            random: With --draw: how many are drawn at random from the rest; 50 if not given.
             limit: At most this many items: the first of --order, then at random.
             unit: Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the
                 person (`client`); of a file: it holds transcripts, which are cut into these.

@@ -42,7 +42,7 @@ def dataset_check(
         run: The run of `dataset label`.
         annotators: Let these people label a part of what the panel labelled, blind: names, separated by commas.
         out: The annotation project's folder.
-        number: With --annotators: items drawn by lot, as many of each label of the panel.
+        number: With --annotators: items drawn at random, as many of each label of the panel.
         disputed: With --annotators: at most this many come first because the panel disagrees most.
         criterion: Which criterion the labels are, where the rubric has several.
         adjudicator: With --annotators: who decides what is left after discussion; the owner if not given.

@@ -37,8 +37,8 @@ def judges_escalation(
         target: The share of the unsafe replies to be found.
         confidence: Of what is guaranteed.
         tolerated: The share of what passes unread that may be unsafe.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap and the folds.
+        resamples: Bootstrap resamples.
+        seed: Seed of the bootstrap and the folds.
 
     Raises:
         UsageError: there is no run, or an option is wrong.

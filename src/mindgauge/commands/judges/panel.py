@@ -32,7 +32,7 @@ def judges_panel(
     resamples: Resamples = 2000,
     seed: FromZero = 0,
 ) -> Panels:
-    """Put judges together to juries, beside their members and the best single judge; nothing is asked.
+    """Combine judges into juries, and compare each jury with its members and the best single judge; no model is asked.
 
     Args:
         ratings: Run directories, or ratings files, as `reliability` reads them.
@@ -43,8 +43,8 @@ def judges_panel(
         criteria: Only this criterion. May be repeated.
         scale: 1:5, or worst,…,best; or CRITERION=1:5. May be repeated.
         columns: our name → the file's name of a column.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap and the folds.
+        resamples: Bootstrap resamples.
+        seed: Seed of the bootstrap and the folds.
 
     Raises:
         UsageError: an option is wrong, or there are fewer than two judges.

@@ -108,7 +108,7 @@ def logs_sample(
     text: bool = True,
     columns: Mapping[str, str] | None = None,
 ) -> LogSummary:
-    """Draw a sample that speaks for all, without personal data, for `rate --dialogues`.
+    """Draw a sample that represents all dialogues, without personal data, for `rate --dialogues`.
 
     Nothing that is returned or printed holds a word of what was said. What is written is without personal data as far as
     rules find it (`mindgauge.records.redaction.personal`), and with numbers in place of people's ids.
@@ -116,9 +116,9 @@ def logs_sample(
     Args:
         files: Logs or transcripts: files, folders, zips.
         out: Write dialogues here, one a line: sample.jsonl.
-        sample: Draw this many by lot, each written with its probability; all, if not given.
+        sample: Draw this many at random, each written with its probability; all, if not given.
         by: As many of each model, month, language, length or risk, or of each value of a tag. May be repeated.
-        seed: Of the lot.
+        seed: Seed of the draw.
         names: Replace these names, too, one a line, and those by which people introduce themselves.
         scrub: Write addresses, numbers, accounts and ids as they are.
         text: Write what is known of dialogues, and nothing that was said.
