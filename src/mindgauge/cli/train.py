@@ -99,7 +99,7 @@ def numbers(text: str) -> list[int]:
 
 def show(trained: "Trained") -> None:
     """Print what came of a training."""
-    from mindgauge.analysis.classifiers import RIGHT
+    from mindgauge.commands.training.account import RIGHT
 
     many_seeds = len({trial.seed for trial in trained.trials}) > 1
     rows = [

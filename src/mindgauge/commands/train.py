@@ -11,15 +11,14 @@ import msgspec
 import numpy as np
 
 from mindgauge.commands.training import data as training_data
-from mindgauge.commands.training import options as training_options
-from mindgauge.commands.training.account import Fold, account
+from mindgauge.commands.training.account import account
 from mindgauge.commands.training.card import card
-from mindgauge.commands.training.options import TrainOptions
-from mindgauge.raters.classifiers import calibration as selection
+from mindgauge.commands.training.options import Learning, TrainOptions
 from mindgauge.raters.classifiers import encoder as encoders
-from mindgauge.raters.classifiers import parts, pretrained, saved, trials
-from mindgauge.raters.classifiers import pretrained as extra
-from mindgauge.raters.classifiers.parts import TrainingDigests
+from mindgauge.raters.classifiers import parts, saved, training
+from mindgauge.raters.classifiers.calibration import class_weights
+from mindgauge.raters.classifiers.parts import DataSplit, TrainingDigests
+from mindgauge.raters.classifiers.training import Recipe, TrialSplits
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
@@ -32,10 +31,12 @@ if TYPE_CHECKING:
 
     from mindgauge.commands.training.account import Trained
     from mindgauge.commands.training.data import TrainingData
-    from mindgauge.raters.classifiers.parts import DataSplit
-    from mindgauge.raters.classifiers.trials import ClassifierConfig, Progress, Trial, TrialSplits
+    from mindgauge.raters.classifiers.training import Progress, Trial
     from mindgauge.records import Value
     from mindgauge.records.files.texts import Frame
+
+SPLIT_SEED = 0
+"""Of the division into parts: the same for all seeds, so that their spread is that of training alone."""
 
 
 def train(
@@ -92,91 +93,78 @@ def train(
         MindgaugeError: the memory does not suffice, or training diverged.
     """
     refuse_unknown(options, TrainOptions, train)
-    learning, fitting = training_options.of(options)
-    share, folds = learning.share, learning.folds
     if baseline == (encoder is not None):
         raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
-    training_options.check(learning, fitting)
+    learning = Learning(encoder=None if encoder is None else str(encoder), **options)
     material = training_data.gather(listed(sources), learning)
-    if baseline:
-        extra.need(extra.BASELINE)
-        source = {}
-    else:
-        revision = pretrained.check(str(encoder))
-        encoders.place(fitting.device)
-        source = {"encoder": str(encoder), "encoder_hash": saved.weights_hash(Path(str(encoder))) or revision}
+    source = _source(learning)
     values = material.criterion.values
     labels = tuple(map(str, values))
-    kind = trials.ClassifierConfig(
-        None if baseline else str(encoder), labels, fitting.recipe, fitting.max_length, fitting.device
-    )
-    chosen = list(dict.fromkeys(fitting.seeds))
-    if baseline and len(chosen) > 1:
+    seeds = list(dict.fromkeys(learning.seeds))
+    if baseline and len(seeds) > 1:
         material.notes.append("the baseline has no randomness: one seed says what several would")
-        chosen = chosen[:1]
-    training, whole_dev, whole_test = prepare(material, learning.limit, learning.rare)
-    divided = divide(training, whole_dev, whole_test, share or 0.0, values)
-    splits = [divided, *(folded(training, folds, share or 0.0, values) if folds is not None else [])]
-    class_weights = [
-        selection.class_weights(
-            fitting.weights, h.train.counts(len(labels)), material.criterion, material.class_weights
-        )
-        for h in splits
+        seeds = seeds[:1]
+    splits = divided(material, learning)
+    published = material.task.class_weights if material.task is not None else {}
+    weights = [
+        class_weights(learning.weights, held.train.counts(len(labels)), material.criterion, published)
+        for held in splits
     ]
-    learned = TrainingDigests.of([*divided.train.samples, *divided.dev.samples])
-    if not baseline:
-        tested = whole_test or (training if folds is not None else divided.dev)
-        learned |= _earlier(Path(str(encoder)), tested, material)
+    learned = _learned(splits, learning, material)
     folder = Path(out)
-    _refuse_strangers(folder)
-    private.folder(folder)  # what was learned holds words of the dialogues
-    plan = _plan(material, kind, [training, divided.dev, divided.test]) | source | {
-        "weights": fitting.weights, "class_weights": dict(zip(labels, class_weights[0].tolist(), strict=True)),
-        "seeds": chosen, **({"folds": folds} if folds is not None else {}),
+    if folder.is_dir() and not manifest.read(folder) and (stranger := min((p.name for p in folder.iterdir()), default="")):
+        raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
+    private.folder(folder)
+    plan = _plan(material, learning, splits) | source | {
+        "weights": learning.weights, "class_weights": dict(zip(labels, weights[0].tolist(), strict=True)), "seeds": seeds,
     }  # fmt: skip
     manifest.begin(folder, plan, command)
 
     def run(seed: int, fold: int) -> Trial:
-        return trials.run(folder / "trials", kind, splits[fold], class_weights[fold], seed, fold or None, progress)
+        trials = folder / "trials"
+        return training.run(trials, learning, labels, splits[fold], weights[fold], seed, fold or None, progress)
 
-    final, *crossed = [Fold(parts, [run(seed, fold) for seed in chosen]) for fold, parts in enumerate(splits)]
-    trained = account(folder, material, kind, final, crossed, fitting.risk)
-    trials.move(folder / "trials", trials.choose(final.trials), folder)
+    final, *folds = [(held, [run(seed, fold) for seed in seeds]) for fold, held in enumerate(splits)]
+    trained = account(folder, material, learning, final, folds)
+    training.move(folder / "trials", training.choose(final[1]), folder)
     saved.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
     private.write(folder / "calibration.svg", _diagrams(trained))
     private.write(folder / "card.md", card(trained))
-    content = manifest.read(folder) | {
-        "versions": _versions(),
-        "results": saved.known(msgspec.to_builtins(trained)),
-        "ended": manifest.now(),
-    }
-    manifest.write(folder, content)
+    results = saved.known(msgspec.to_builtins(trained))
+    content = {"versions": _versions(), "results": results, "ended": manifest.now()}
+    manifest.write(folder, manifest.read(folder) | content)
     return trained
 
 
-def _refuse_strangers(folder: Path) -> None:
-    """Refuse a folder that holds anything but an earlier training: files of the same names would be replaced.
+def _source(learning: Learning) -> dict[str, str]:
+    """See that what is trained can be had, and say which weights it begins with."""
+    if learning.encoder is None:
+        encoders.need(encoders.BASELINE)
+        return {}
+    revision = encoders.check(learning.encoder)
+    encoders.place(learning.device)
+    return {
+        "encoder": learning.encoder,
+        "encoder_hash": saved.weights_hash(Path(learning.encoder)) or revision,
+    }
 
-    Raises:
-        UsageError: it does.
-    """
-    if folder.is_dir() and not manifest.read(folder):
-        stranger = min((path.name for path in folder.iterdir()), default=None)
-        if stranger is not None:
-            raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
 
-
-def _earlier(encoder: Path, tested: DataSplit, material: TrainingData) -> TrainingDigests:
-    """Return what an encoder that is a classifier itself learned from; a note says how much of the test part that is."""
-    digests = TrainingDigests.load(encoder) or TrainingDigests.of([])
-    repeated = sum(digests.how(sample) != "no" for sample in tested.samples)
+def _learned(splits: Sequence[TrialSplits], learning: Learning, material: TrainingData) -> TrainingDigests:
+    """Return digests of what is learned from, also by an encoder that is a classifier itself; a note warns of overlap."""
+    final, *folds = splits
+    learned = TrainingDigests.of([*final.train.samples, *final.dev.samples])
+    earlier = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
+    if earlier is None:
+        return learned
+    tested = [sample for held in folds or [final] for sample in (held.test or held.dev).samples]
+    repeated = sum(earlier.how(sample) != "no" for sample in tested)
     if repeated:
         material.notes.append(
-            f"{encoder} is a classifier that has learned from {repeated} of the {len(tested)} tested samples, or from their "
-            "dialogues: the figures flatter"
+            f"{learning.encoder} is a classifier that has learned from {repeated} of the {len(tested)} tested samples, or from "
+            "their dialogues: the figures flatter"
         )
-    return digests
+    return learned | earlier
 
 
 def _diagrams(trained: Trained) -> str:
@@ -198,81 +186,69 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _plan(material: TrainingData, kind: ClassifierConfig, splits: Sequence[DataSplit | None]) -> dict[str, Any]:
+def _plan(material: TrainingData, learning: Learning, splits: Sequence[TrialSplits]) -> dict[str, Any]:
     """Write down what decides whether a later command goes on with this training."""
-    data = [[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else [] for part in splits]
+    rows = [[[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else []
+             for part in (held.train, held.dev, held.test)] for held in splits]  # fmt: skip
     plan: dict[str, Any] = {
         "data": material.name,
         "rubric": material.rubric.name,
         "rubric_hash": material.rubric.hash,
-        **{f"{name}_hash": digest(rows) for name, rows in zip(("train", "dev", "test"), data, strict=True)},
-        "kind": "tfidf" if kind.encoder is None else "encoder",
+        "train_hash": digest(rows),
+        "kind": "tfidf" if learning.encoder is None else "encoder",
+        **({"folds": learning.folds} if learning.folds is not None else {}),
     }
-    if kind.encoder is not None:
-        plan |= {"max_length": kind.max_length, "recipe": msgspec.structs.asdict(kind.recipe)}
+    if learning.encoder is not None:
+        recipe = {name: getattr(learning, name) for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}}
+        plan["recipe"] = recipe
     return plan
 
 
 # Training, development and test part, with nothing of a dialogue on two sides.
 
 
-SPLIT_SEED = 0
-"""Of the division into parts: the same for all seeds, so that their spread is that of training alone."""
-
-
-def prepare(
-    material: TrainingData, limit: int | None, rare: str
-) -> tuple[DataSplit, DataSplit | None, DataSplit | None]:
-    """Take apart what must not stand on both sides, drop what is there twice, and see that the rest can be learned.
+def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
+    """Separate what must not be on both sides, drop what is there twice, and see that the rest can be learned.
 
     Returns:
-        What is trained on, the development part where one is given, and the test part where there is one.
+        The parts of the classifier that is saved, then those of each fold of a cross-validation.
 
     Raises:
         DataError: too little is left to learn from.
     """
     values, notes = material.criterion.values, material.notes
-    separated = parts.separate(material.train, [*material.dev, *material.test])
+    train, duplicates, related = parts.separate(material.train, [*material.dev, *material.test])
     removed = (
-        f"{separated.duplicates} samples that are also development or test samples, and {separated.related} from the same "
+        f"{duplicates} samples that are also development or test samples, and {related} from the same "
         "dialogues as such"
     )
-    if not separated.train:
+    if not train:
         raise DataError(f"training data: nothing is left without {removed}; do the files count their clusters alike?")
-    if separated.duplicates or separated.related:
+    if duplicates or related:
         notes.append(f"training data: removed {removed}")
-    dev = parts.separate(material.dev, material.test)
-    if material.dev and not dev.train:
+    dev, *tested = parts.separate(material.dev, material.test)
+    if material.dev and not dev:
         raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
-    if dev.duplicates or dev.related:
-        notes.append(f"development part: removed {dev.duplicates + dev.related} samples that belong to test dialogues")
-    training, repeated, contradicting = parts.unique(parts.part(separated.train, values))
+    if any(tested):
+        notes.append(f"development part: removed {sum(tested)} samples that belong to test dialogues")
+    whole, repeated, contradicting = parts.unique(parts.part(train, values))
     if repeated:
         notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
     if contradicting:
         notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
-    if rare == "drop":
-        frequent = training.counts(len(values))[training.codes] >= parts.FEWEST
-        training = training.take(np.flatnonzero(frequent))
-    training = training if limit is None else parts.spread(training, limit)
-    parts.check(training, values, keep=rare == "keep")
-    return (
-        training,
-        parts.part(dev.train, values) if dev.train else None,
-        parts.part(material.test, values) if material.test else None,
-    )
+    if learning.rare == "drop":
+        whole = whole.take(np.flatnonzero(whole.counts(len(values))[whole.codes] >= parts.FEWEST))
+    whole = whole if learning.limit is None else parts.spread(whole, learning.limit)
+    parts.check(whole, values, keep=learning.rare == "keep")
+    test = parts.part(material.test, values) if material.test else None
+    if dev:
+        return [TrialSplits(whole, parts.part(dev, values), test)]
+    share = learning.share or 0.0
+    return [_development(whole, test, share, values), *_folded(whole, learning.folds or 0, share, values)]
 
 
-def divide(
-    training: DataSplit, dev: DataSplit | None, test: DataSplit | None, share: float, values: Sequence[Value]
-) -> TrialSplits:
-    """Take a development part from the training data, where none is given.
-
-    Raises:
-        DataError: there are too few dialogues.
-    """
-    if dev is not None:
-        return trials.TrialSplits(training, dev, test)
+def _development(training: DataSplit, test: DataSplit | None, share: float, values: Sequence[Value]) -> TrialSplits:
+    """Take a development part from the training data."""
     first, second = parts.divide(training, (1 - share, share), len(values), SPLIT_SEED)
     if not len(first) or not len(second):
         raise DataError(
@@ -281,21 +257,17 @@ def divide(
         )
     train = training.take(first)
     parts.check(train, values, keep=True)
-    return trials.TrialSplits(train, training.take(second), test)
+    return TrialSplits(train, training.take(second), test)
 
 
-def folded(training: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
-    """Divide the training data into folds; each is tested by what the others teach.
-
-    Raises:
-        DataError: there are too few dialogues.
-    """
+def _folded(training: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
+    """Divide the training data into folds; each is tested by what the others teach."""
     divisions = []
-    for rows in parts.divide(training, [1 / folds] * folds, len(values), SPLIT_SEED):
+    for rows in parts.divide(training, [1 / folds] * folds, len(values), SPLIT_SEED) if folds else []:
         if not len(rows):
             raise DataError(
                 f"--folds {folds}: there are only {len(np.unique(training.groups))} dialogues that can be told apart"
             )
         others = training.take(np.setdiff1d(np.arange(len(training)), rows))
-        divisions.append(divide(others, None, training.take(rows), share, values))
+        divisions.append(_development(others, training.take(rows), share, values))
     return divisions

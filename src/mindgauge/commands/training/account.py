@@ -1,19 +1,22 @@
-"""From finished trainings to what `train` returns: figures, calibration, when the classifier abstains, predictions."""
+"""What a trained classifier is worth: its task's metrics on what it never saw, its calibration, when it abstains."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import statistics
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.analysis.classifiers import TrainedFigure, figures, metrics_for
-from mindgauge.raters.classifiers import calibration, parts, trials
+from mindgauge.benchmarks.metrics import RatingTable, accuracy, cohen_kappa, estimate, macro_f1, precision, recall
+from mindgauge.raters.classifiers import calibration, parts, training
 from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.raters.classifiers.saved import Decision
+from mindgauge.raters.classifiers.training import Trial, TrialSplits, TrialSummary
+from mindgauge.records import Status
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.files import private
 from mindgauge.records.rounding import bounded, count, decimal
@@ -24,13 +27,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.benchmarks.metrics import Metric
     from mindgauge.commands.training.data import TrainingData
-    from mindgauge.raters.classifiers.trials import ClassifierConfig, Trial, TrialSplits
+    from mindgauge.commands.training.options import Learning
     from mindgauge.records import Value
 
     Codes = NDArray[np.intp]
-
     Floats = NDArray[np.float64]
+
+DEVELOPMENT, TEST, CROSS_VALIDATION = "development", "test", "cross-validation"
+FOUND, RIGHT = (make("").name for make in (recall, precision))
+"""Of the samples that carry a label, the share that got it; of those that got it, the share that carry it."""
+Fold: TypeAlias = "tuple[TrialSplits, Sequence[Trial]]"
+"""What was trained on the same parts: one training per seed."""
 
 
 class PartSummary(msgspec.Struct, frozen=True):
@@ -42,19 +51,25 @@ class PartSummary(msgspec.Struct, frozen=True):
     labels: dict[str, int]
 
 
-class TrialSummary(msgspec.Struct, frozen=True):
-    """One training: which epoch (of the baseline: which penalty) was kept, and what it reached on development data."""
+class TrainedFigure(msgspec.Struct, frozen=True):
+    """One metric on one part.
 
-    seed: int
-    fold: int | None
-    kept: int
-    history: list[dict[str, float]]
-    collapsed: str
-    seconds: float
-    device: str
-    shortened: int
-    cut: int
-    pieces: int
+    `value` with its interval (clusters resampled) is that of the classifier that was saved, in cross-validation of the
+    first seed; `mean` and `sd` (of the sample) are over the seeds. `majority` is the value of always giving the most
+    frequent label of the training data, in cross-validation of each fold's.
+    """
+
+    part: str
+    name: str
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    mean: float | None
+    sd: float | None
+    majority: float | None
 
 
 class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -90,98 +105,77 @@ class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             for figure in self.figures
             if not figure.label
         ]
-        calibration = self.calibration.get(self.tested)
+        calibrated = self.calibration[self.tested]
         return [
             f"{self.kind} classifier of {self.criterion} ({self.rubric}), trained on {self.data}; tested: {self.tested}",
             *first_of(figures, 4),
-            *([f"Calibration error: {decimal(calibration.ece)}, n {count(calibration.n)}"] if calibration else []),
+            f"Calibration error: {decimal(calibrated.ece)}, n {count(calibrated.n)}",
             *noted(self.notes),
             f'{self.out}/card.md says what it must not be used for; as a judge: judge="classifier/{self.out}"',
         ]
 
     def _listed(self) -> list[dict[str, Any]]:
-        rows = [msgspec.structs.asdict(figure) for figure in self.figures]
-        return [row | {f"always {label}": value for label, value in row.pop("always").items()} for row in rows]
+        return [msgspec.structs.asdict(figure) for figure in self.figures]
 
 
-# From finished trainings to an account of them: figures, calibration, when the classifier abstains, predictions.
-
-
-DEVELOPMENT, TEST, CROSS_VALIDATION = "development", "test", "cross-validation"
-
-
-class Fold(NamedTuple):
-    """What was trained on the same parts: one training per seed."""
-
-    held: TrialSplits
-    trials: Sequence[Trial]
-
-
-class Tested(NamedTuple):
-    """What was tested: n samples, and per seed their logits, shape (n, q), as they are and calibrated.
-
-    `last` are those of the last epoch, where that is known, and `majority` the most frequent label of what was learned
-    from, shape (n,).
-    """
-
-    name: str
-    part: DataSplit
-    raw: list[Floats]
-    logits: list[Floats]
-    last: list[Floats]
-    majority: Codes
-
-
-def account(
-    folder: Path, material: TrainingData, kind: ClassifierConfig, final: Fold, folds: Sequence[Fold], risk: float | None
-) -> Trained:
+def account(folder: Path, material: TrainingData, learning: Learning, final: Fold, folds: Sequence[Fold]) -> Trained:
     """Compute what trainings came to, and write the predictions of what was tested.
 
     Args:
         folder: the classifier's.
         material: where the samples come from.
-        kind: what was trained.
+        learning: what was asked for.
         final: the trainings of which one is saved.
         folds: of a cross-validation.
-        risk: what share of wrong decisions is allowed; None lets the classifier always decide.
     """
     values = material.criterion.values
-    chosen = trials.choose(final.trials)
-    tested = _tested(final, folds, len(values))
-    seed = 0 if folds else final.trials.index(chosen)
-    chance = special.softmax(tested.logits[seed], axis=1)
-    threshold = _threshold(final.held, chosen, risk) if risk is not None else None
+    splits, trials = final
+    chosen = training.choose(trials)
+    name = CROSS_VALIDATION if folds else TEST if splits.test is not None else DEVELOPMENT
+    measured = folds or [final]
+    part = parts.joined([held.dev if held.test is None else held.test for held, _ in measured])
+    raw = [np.concatenate([np.array(t[k].dev if name == DEVELOPMENT else t[k].test) for _, t in measured]) for k in range(len(trials))]  # fmt: skip
+    sizes = [len(held.dev if held.test is None else held.test) for held, _ in measured]
+    scaled = [logits / np.repeat([_temperature(held, t[k]) for held, t in measured], sizes)[:, None] for k, logits in enumerate(raw)]  # fmt: skip
+    seed = 0 if folds else list(trials).index(chosen)
+    chance = [special.softmax(logits, axis=1) for logits in scaled]
+    majority = np.repeat([held.train.counts(len(values)).argmax() for held, _ in measured], sizes)
+    dev = np.array(chosen.dev)
+    calibrated = {
+        f"{DEVELOPMENT}, before": (special.softmax(dev, axis=1), splits.dev),
+        DEVELOPMENT: (calibration.cross_fitted(dev, splits.dev), splits.dev),
+    }
     abstentions: dict[str, Abstention] = {}
-    if threshold is not None and risk is not None:
-        abstentions[DEVELOPMENT] = threshold
-        if folds:
-            thresholds = [np.full(len(_test(f)), _threshold(f.held, f.trials[seed], risk).threshold) for f in folds]
-            abstentions[tested.name] = calibration.abstention(chance, tested.part, np.concatenate(thresholds))
-        elif tested.name == TEST and threshold.threshold is not None:
-            abstentions[tested.name] = calibration.abstention(chance, tested.part, threshold.threshold)
-    calibrated = _calibration(final.held, chosen, tested, seed)
-    _write_predictions(folder / "predictions.jsonl", tested, [trial.seed for trial in final.trials], values)
-    kind_name: Literal["tfidf", "encoder"] = "tfidf" if kind.encoder is None else "encoder"
-    return Trained(
-        out=str(folder), kind=kind_name, encoder=kind.encoder, data=material.name,
-        rubric=material.rubric.name, criterion=material.criterion.name, labels=list(kind.labels),
-        reads=material.reads, tested=tested.name,
-        parts=_parts(final.held, tested, values),
-        trials=[_summary(trial) for fold in (final, *folds) for trial in fold.trials],
+    if learning.risk is not None:
+        abstentions[DEVELOPMENT] = _threshold(splits, chosen, learning.risk)
+    if name != DEVELOPMENT:
+        calibrated[f"{name}, before"] = special.softmax(raw[seed], axis=1), part
+        calibrated[name] = chance[seed], part
+        if learning.risk is not None:
+            thresholds = [_threshold(held, t[seed], learning.risk).threshold for held, t in measured]
+            abstentions[name] = calibration.abstention(chance[seed], part, np.repeat(np.array(thresholds, float), sizes))
+    trained = Trained(
+        out=str(folder), kind="tfidf" if learning.encoder is None else "encoder", encoder=learning.encoder,
+        data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
+        labels=list(map(str, values)), reads=material.reads, tested=name,
+        parts=[
+            PartSummary(title, len(some), len(np.unique(some.groups)), dict(zip(map(str, values), some.counts(len(values)).tolist(), strict=True)))
+            for title, some in {"train": splits.train, DEVELOPMENT: splits.dev, name: part}.items()
+        ],
+        trials=[trial.summary for _, of_fold in (final, *folds) for trial in of_fold],
         chosen=chosen.seed,
-        figures=figures(
-            tested.name, tested.part, values, metrics_for(values, material.metrics),
-            [logits.argmax(axis=1) for logits in tested.logits], [logits.argmax(axis=1) for logits in tested.last],
-            seed, tested.majority, material.baselines,
-        ),
-        calibration=calibrated,
+        figures=_figures(name, part, material, [probabilities.argmax(axis=1) for probabilities in chance], seed, majority),
+        calibration={title: calibration.calibration(p, some.codes, some.groups) for title, (p, some) in calibrated.items()},
         abstention=abstentions,
         decision=Decision(
-            kind_name, material.rubric.name, material.rubric.hash, _temperature(final.held, chosen),
-            chosen.max_length, threshold.threshold if threshold is not None else None, risk, material.reads,
+            "tfidf" if learning.encoder is None else "encoder", material.rubric.name, material.rubric.hash,
+            _temperature(splits, chosen), chosen.max_length,
+            abstentions[DEVELOPMENT].threshold if abstentions else None, learning.risk, material.reads,
         ),
-        notes=[*material.notes, *_notes(tested, values, final, folds, kind), *_worse(calibrated, final.held, tested)],
+        notes=material.notes,
     )  # fmt: skip
+    _write_predictions(folder / "predictions.jsonl", trained, part, [trial.seed for trial in trials], chance, values)
+    return msgspec.structs.replace(trained, notes=[*material.notes, *_notes(trained, splits, part, values)])
 
 
 def _temperature(splits: TrialSplits, trial: Trial) -> float:
@@ -193,109 +187,87 @@ def _threshold(splits: TrialSplits, trial: Trial, risk: float) -> Abstention:
     return calibration.choose_threshold(chance, splits.dev, risk)
 
 
-def _test(fold: Fold) -> DataSplit:
-    return fold.held.test if fold.held.test is not None else fold.held.dev
+def _figures(
+    part: str, samples: DataSplit, material: TrainingData, labels: Sequence[Codes], saved: int, majority: Codes
+) -> list[TrainedFigure]:
+    """Compute a task's own metrics, or the usual ones, and recall and precision of every label.
+
+    Args:
+        part: its name.
+        samples: the n samples.
+        material: names the labels, and the task if there is one.
+        labels: per seed the labels given, shape (n,).
+        saved: which seed's classifier `value` is about.
+        majority: for each sample the most frequent label of what was learned from, shape (n,).
+    """
+    values = material.criterion.values
+    own = material.task.metrics if material.task is not None and material.task.closed else ()
+    metrics = [m for m in own if not m.across_runs and not m.of_status] or [accuracy, macro_f1, cohen_kappa]
+    named = {(metric.name, metric.label) for metric in metrics}
+    metrics += [m for value in values for m in (recall(value), precision(value)) if (m.name, m.label) not in named]
+    status = np.full(len(samples), str(Status.OK), dtype=object)
+    *runs, often = (
+        RatingTable(values, codes, samples.codes, samples.groups, np.arange(len(samples)), status)
+        for codes in (*labels, majority)
+    )
+    figures = []
+    for metric in metrics:
+        estimated = estimate(metric, runs[saved])
+        seeds = [value for value in (_point(metric, run) for run in runs) if value is not None]
+        whole = len(seeds) == len(runs)  # where a seed has no value, the mean of the others would hide that
+        figures.append(TrainedFigure(
+            part, metric.name, metric.label, estimated.value, estimated.low, estimated.high, estimated.n,
+            estimated.clusters, statistics.fmean(seeds) if whole else None,
+            statistics.stdev(seeds) if whole and len(seeds) > 1 else None, _point(metric, often),
+        ))  # fmt: skip
+    return figures
 
 
-def _tested(final: Fold, folds: Sequence[Fold], labels: int) -> Tested:
-    """Gather what was tested: all folds of a cross-validation, the test part, or else the development part."""
-    name = CROSS_VALIDATION if folds else TEST if final.held.test is not None else DEVELOPMENT
-    tested_folds = folds or [final]
-    test_parts = [_test(fold) for fold in tested_folds]
-    part = DataSplit(
-        tuple(sample for test in test_parts for sample in test.samples),
-        np.concatenate([test.codes for test in test_parts]), np.concatenate([test.groups for test in test_parts]),
-    )  # fmt: skip
-    raw, logits, last = [], [], []
-    for k in range(len(final.trials)):
-        outputs = [np.array(f.trials[k].dev if name == DEVELOPMENT else f.trials[k].test) for f in tested_folds]
-        warmth = [_temperature(fold.held, fold.trials[k]) for fold in tested_folds]
-        raw.append(np.concatenate(outputs))
-        logits.append(np.concatenate([output / t for output, t in zip(outputs, warmth, strict=True)]))
-        ends = [np.array(fold.trials[k].test_last) for fold in tested_folds]
-        last += [np.concatenate(ends)] if all(map(len, ends)) else []
-    often = [fold.held.train.counts(labels).argmax() for fold in tested_folds]
-    return Tested(name, part, raw, logits, last, np.repeat(often, [len(test) for test in test_parts]))
+def _point(metric: Metric, table: RatingTable) -> float | None:
+    concerned = table.rows(metric.applies_to(table))
+    value = float(metric.compute(concerned, np.ones((1, len(concerned))))[0]) if len(concerned) else np.nan
+    return value if np.isfinite(value) else None
 
 
-def _calibration(splits: TrialSplits, chosen: Trial, tested: Tested, seed: int) -> dict[str, Calibration]:
-    """Compare confidence and accuracy before and after the temperature, on development and on test data."""
-    dev = np.array(chosen.dev)
-    by_part = {
-        f"{DEVELOPMENT}, before": _compared(special.softmax(dev, axis=1), splits.dev),
-        DEVELOPMENT: _compared(calibration.cross_fitted(dev, splits.dev), splits.dev),
-    }
-    if tested.name != DEVELOPMENT:
-        by_part[f"{tested.name}, before"] = _compared(special.softmax(tested.raw[seed], axis=1), tested.part)
-        by_part[tested.name] = _compared(special.softmax(tested.logits[seed], axis=1), tested.part)
-    return by_part
-
-
-def _compared(probabilities: Floats, part: DataSplit) -> Calibration:
-    return calibration.calibration(probabilities, part.codes, part.groups)
-
-
-def _notes(
-    tested: Tested, values: tuple[Value, ...], final: Fold, folds: Sequence[Fold], kind: ClassifierConfig
-) -> list[str]:
-    notes = [*parts.rare("train", final.held.train, values), *parts.rare(DEVELOPMENT, final.held.dev, values)]
-    if tested.name == DEVELOPMENT:
+def _notes(trained: Trained, splits: TrialSplits, part: DataSplit, values: Sequence[Value]) -> list[str]:
+    notes = [*parts.rare("train", splits.train, values), *parts.rare(DEVELOPMENT, splits.dev, values)]
+    if trained.tested == DEVELOPMENT:
         notes.append("no test data: the figures are on the development part, which chose the model, so they flatter it; "
                      "name test data with --test, or use --folds")  # fmt: skip
     else:
-        notes += parts.rare(tested.name, tested.part, values)
-    all_trials = [trial for fold in (final, *folds) for trial in fold.trials]
-    collapsed = [f"{_named(trial)} ({trial.collapsed})" for trial in all_trials if trial.collapsed]
+        notes += parts.rare(trained.tested, part, values)
+    collapsed = [
+        f"seed {trial.seed}{f' fold {trial.fold}' if trial.fold is not None else ''} ({trial.collapsed})"
+        for trial in trained.trials
+        if trial.collapsed
+    ]
     if collapsed:
         notes.append(
-            f"{len(collapsed)} of {len(all_trials)} trainings collapsed and still count: {', '.join(collapsed)}"
+            f"{len(collapsed)} of {len(trained.trials)} trainings collapsed and still count: {', '.join(collapsed)}"
         )
-    long = final.trials[0]
+    long = trained.trials[0]
     if long.shortened:
-        notes.append(f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest turns, "
-                     f"{long.cut} of them also words of the turns that must stay")  # fmt: skip
-    short = [_named(trial) for trial in all_trials if trial.pieces > kind.recipe.accumulate]
-    if short:
-        notes.append(f"memory ran out, so that each step was computed in twice as many pieces: {', '.join(short)}")
+        notes.append(f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest words")
+    before, scaled = (trained.calibration[f"{trained.tested}{at}"].log_loss for at in (", before", ""))
+    if before is not None and scaled is not None and scaled > before:
+        notes.append(
+            f"the temperature, fitted on {len(splits.dev)} samples, made the probabilities worse on {trained.tested}; a "
+            "larger development part (--dev) would help"
+        )
     return notes
 
 
-def _worse(calibrated: dict[str, Calibration], splits: TrialSplits, tested: Tested) -> list[str]:
-    """Say so where the temperature did harm on test data, as it may if it was fitted on few samples."""
-    before, scaled = calibrated.get(f"{tested.name}, before"), calibrated[tested.name]
-    if before is None or before.log_loss is None or scaled.log_loss is None or scaled.log_loss <= before.log_loss:
-        return []
-    fitted = f"the temperature, fitted on {len(splits.dev)} samples, made the probabilities worse on {tested.name}"
-    return [f"{fitted}; a larger development part (--dev) would help"]
-
-
-def _named(trial: Trial) -> str:
-    return f"seed {trial.seed}" + (f" fold {trial.fold}" if trial.fold is not None else "")
-
-
-def _parts(splits: TrialSplits, tested: Tested, values: tuple[Value, ...]) -> list[PartSummary]:
-    named = {"train": splits.train, DEVELOPMENT: splits.dev, tested.name: tested.part}
-    return [
-        PartSummary(name, len(part), len(np.unique(part.groups)), dict(zip(map(str, values), part.counts(len(values)).tolist(), strict=True)))
-        for name, part in named.items()
-    ]  # fmt: skip
-
-
-def _summary(trial: Trial) -> TrialSummary:
-    return TrialSummary(
-        trial.seed, trial.fold, trial.kept, trial.history, trial.collapsed, round(trial.seconds, 3), trial.device,
-        trial.shortened, trial.cut, trial.pieces,
-    )  # fmt: skip
-
-
-def _write_predictions(path: Path, tested: Tested, seeds: Sequence[int], values: Sequence[Value]) -> None:
+def _write_predictions(
+    path: Path, trained: Trained, part: DataSplit, seeds: Sequence[int], chance: Sequence[Floats], values: Sequence[Value]
+) -> None:  # fmt: skip
     """Write one line per seed and sample: ids, labels and calibrated probabilities, no text."""
-    lines = []
-    for seed, logits in zip(seeds, tested.logits, strict=True):
-        for sample, row in zip(tested.part.samples, special.softmax(logits, axis=1).tolist(), strict=True):
-            lines.append(msgspec.json.encode({
-                "part": tested.name, "seed": seed, "sample": sample.id, "cluster": sample.cluster, "target": sample.target,
-                "value": values[row.index(max(row))],
-                "probabilities": {str(value): round(p, 6) for value, p in zip(values, row, strict=True)},
-            }))  # fmt: skip
+    lines = [
+        msgspec.json.encode({
+            "part": trained.tested, "seed": seed, "sample": sample.id, "cluster": sample.cluster,
+            "target": sample.target, "value": values[row.index(max(row))],
+            "probabilities": {label: round(p, 6) for label, p in zip(trained.labels, row, strict=True)},
+        })
+        for seed, probabilities in zip(seeds, chance, strict=True)
+        for sample, row in zip(part.samples, probabilities.tolist(), strict=True)
+    ]  # fmt: skip
     private.write(path, b"\n".join(lines) + b"\n")

@@ -6,7 +6,7 @@ judged by a temperature it took part in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,11 +14,10 @@ from scipy import special
 
 from mindgauge.raters.classifiers.parts import divide
 from mindgauge.records.errors import UsageError
-from mindgauge.stats.agreement import confusion
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,25 +32,21 @@ if TYPE_CHECKING:
 BALANCED, NONE = "balanced", "none"
 
 
-class SelectionScore(NamedTuple):
-    """How well a model does; the larger is the better, macro-F1 first, the mean log-likelihood where that is equal."""
-
-    macro_f1: float
-    log_likelihood: float
-
-
-def standing(logits: Floats, codes: Codes) -> SelectionScore:
-    """Return how logits of shape (n, q) do against the right labels, by the labels that occur."""
+def standing(logits: Floats, codes: Codes) -> dict[str, float]:
+    """Return `macro_f1`, by the labels that occur, and the mean `log_likelihood` of logits of shape (n, q)."""
     likelihood = special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-    return SelectionScore(macro_f1(logits.argmax(axis=1), codes, logits.shape[1]), float(likelihood.mean()))
+    return {"macro_f1": _macro_f1(logits.argmax(axis=1), codes), "log_likelihood": float(likelihood.mean())}
 
 
-def macro_f1(predicted: Codes, codes: Codes, labels: int) -> float:
-    """Return the mean of 2 TP / (support + called) over the labels that occur."""
-    table = confusion(codes, predicted, labels)[0][:, :labels]
-    support = table.sum(axis=1)
-    f1 = 2 * np.diagonal(table) / np.maximum(support + table.sum(axis=0), 1)
-    return float(f1[support > 0].mean())
+def best(history: Sequence[Mapping[str, float]]) -> int:
+    """Return which figures are the best, from 0: macro-F1 first, the likelihood where that is equal, then the earlier."""
+    return max(range(len(history)), key=lambda i: (history[i]["macro_f1"], history[i]["log_likelihood"]))
+
+
+def _macro_f1(predicted: Codes, codes: Codes) -> float:
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(codes, predicted, labels=np.unique(codes), average="macro", zero_division=0.0))
 
 
 def collapse(logits: Floats, codes: Codes) -> str:
@@ -62,9 +57,7 @@ def collapse(logits: Floats, codes: Codes) -> str:
     predicted = logits.argmax(axis=1)
     if len(np.unique(predicted)) == 1 and len(np.unique(codes)) > 1:
         return "one label for all"
-    labels = logits.shape[1]
-    constant = np.full_like(codes, np.bincount(codes, minlength=labels).argmax())
-    if macro_f1(predicted, codes, labels) <= macro_f1(constant, codes, labels):
+    if _macro_f1(predicted, codes) <= _macro_f1(np.full_like(codes, np.bincount(codes).argmax()), codes):
         return "no better than always the most frequent label"
     return ""
 
@@ -107,25 +100,19 @@ def temperature(logits: Floats, codes: Codes) -> float:
     """Return the T that makes softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
 
     One more observation of every label, each with weight 1/q, is added (as Platt 1999 does), so that a few samples
-    that are all right do not make it certain. The negative log-likelihood is convex in 1/T, so that its derivative,
-    mean(E_p[z] - z_y), has one zero; it is found by bisection.
+    that are all right do not make it certain.
     """
+    from scipy.optimize import minimize_scalar
+
     extra = 1 / (len(codes) + 1)
-    right = (1 - extra) * logits[np.arange(len(codes)), codes] + extra * logits.mean(axis=1)
 
-    def slope(inverse: float) -> float:
-        expected = (special.softmax(inverse * logits, axis=1) * logits).sum(axis=1)
-        return float((expected - right).mean())
+    def loss(log_temperature: float) -> float:
+        likelihood = special.log_softmax(logits / np.exp(log_temperature), axis=1)
+        right = likelihood[np.arange(len(codes)), codes]
+        return -float(((1 - extra) * right + extra * likelihood.mean(axis=1)).mean())
 
-    low, high = 0.05, 20.0
-    if slope(high) <= 0:
-        return 1 / high
-    if slope(low) >= 0:
-        return 1 / low
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
-    return 2 / (low + high)
+    limit = np.log(20)
+    return float(np.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded", options={"xatol": 1e-8}).x))
 
 
 def cross_fitted(logits: Floats, dev: DataSplit, seed: int = 0) -> Floats:

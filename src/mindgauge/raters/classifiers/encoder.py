@@ -1,195 +1,49 @@
-"""Any encoder of `transformers` as a classifier: dialogues as token ids, opened safely, fine-tuned by `training`, saved with its tokenizer.
+"""Any encoder of `transformers` as a classifier: opened safely, dialogues as pairs of segments, batches of like length.
 
-Tags are real special tokens, one id each whatever stands beside them; what a person typed is never read as a tag.
+Opened are safetensors only, with no foreign code and nothing random where weights should be. What a person typed is
+never read as a special token.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mindgauge.raters.classifiers import form, pretrained
-from mindgauge.raters.classifiers import pretrained as memory
+from mindgauge.raters.classifiers import form
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
-    import torch
     from numpy.typing import NDArray
 
     Codes = NDArray[np.intp]
-
-    Ids = list[int]
-
     Floats = NDArray[np.float64]
 
-
-class Encoded(NamedTuple):
-    """n dialogues as ids and segment types, how many of them lost old turns, and how many even words of the newest."""
-
-    ids: list[Ids]
-    types: list[Ids]
-    shortened: int = 0
-    cut: int = 0
-
-    @property
-    def lengths(self) -> Codes:
-        """Tokens of each dialogue."""
-        return np.array([len(ids) for ids in self.ids], dtype=np.intp)
-
-
-class TokenTemplate(NamedTuple):
-    """What a tokenizer puts before, between and after one or two segments, and their types."""
-
-    before: Ids
-    between: Ids
-    after: Ids
-    types: tuple[Ids, int, Ids, int, Ids]
-
-
-def add_tags(tokenizer: Any) -> None:
-    """Make the role tags special tokens of the tokenizer, as far as they are not."""
-    vocabulary = tokenizer.get_vocab()
-    missing = [tag for tag in form.TAGS.values() if tag not in vocabulary]
-    tokenizer.add_special_tokens({"additional_special_tokens": missing}, replace_extra_special_tokens=False)
-
-
-def encode(tokenizer: Any, dialogues: Sequence[form.Dialogue], max_length: int) -> Encoded:
-    """Encode dialogues; a reply is a segment of its own, behind the turns it answers.
-
-    Where a dialogue is longer than `max_length`, its oldest turns are left out, whole, until it fits; the reply and the
-    person's last turn stay. Only if these two alone are too long, words of theirs are cut.
-    """
-    texts = list(dict.fromkeys(turn.content for turns in dialogues for turn in turns))
-    encodings = (
-        tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
-        if texts
-        else []
-    )
-    words = dict(zip(texts, encodings, strict=True))
-    tags = dict(zip(form.TAGS, tokenizer.convert_tokens_to_ids(list(form.TAGS.values())), strict=True))
-    single, paired = _template(tokenizer, 1), _template(tokenizer, 2)
-    result = Encoded([], [])
-    shortened = cut = 0
-    for turns in dialogues:
-        parts = [[tags[turn.role], *words[turn.content]] for turn in turns]
-        template = paired if turns[-1].role == "assistant" and len(turns) > 1 else single
-        room = max_length - len(template.before) - len(template.between) - len(template.after)
-        fitted, lost = _fit(parts, form.needed(turns), room)
-        shortened += len(fitted) < len(parts)
-        cut += lost
-        ids, types = _join(template, fitted)
-        result.ids.append(ids)
-        result.types.append(types)
-    return result._replace(shortened=shortened, cut=cut)
-
-
-def _fit(parts: list[Ids], needed: int, room: int) -> tuple[list[Ids], bool]:
-    """Leave out the oldest parts until the rest fits, then cut what must stay."""
-    total = sum(map(len, parts))
-    first = 0
-    while total > room and len(parts) - first > needed:
-        total -= len(parts[first])
-        first += 1
-    remaining = parts[first:]
-    return (remaining, False) if total <= room else (_cut(remaining, room), True)
-
-
-def _cut(parts: list[Ids], room: int) -> list[Ids]:
-    """Cut what must stay: the reply at its end, to half the room at most, and before it all but the newest words."""
-    *before, last = parts
-    context = [token for part in before for token in part]
-    if not context:
-        return [_newest(last, room)]
-    reply = last[: max(room - len(context), room // 2)]
-    return [_newest(context, room - len(reply)), reply]
-
-
-def _newest(part: Ids, room: int) -> Ids:
-    """Keep the tag and as many words from the end as there is room for."""
-    return part if len(part) <= room else [part[0], *part[len(part) - room + 1 :]]
-
-
-def _join(template: TokenTemplate, parts: list[Ids]) -> tuple[Ids, Ids]:
-    before, first, between, second, after = template.types
-    if not template.between:
-        ids = [token for part in parts for token in part]
-        return [*template.before, *ids, *template.after], [*before, *[first] * len(ids), *after]
-    ids = [token for part in parts[:-1] for token in part]
-    return (
-        [*template.before, *ids, *template.between, *parts[-1], *template.after],
-        [*before, *[first] * len(ids), *between, *[second] * len(parts[-1]), *after],
-    )
-
-
-def _template(tokenizer: Any, segments: int) -> TokenTemplate:
-    """See what the tokenizer itself does with one or two words."""
-    coded = tokenizer(*["a", "a"][:segments], return_token_type_ids=True)
-    owner = coded.sequence_ids()
-    ids, types = coded["input_ids"], coded["token_type_ids"]
-    start, end = owner.index(0), len(owner) - owner[::-1].index(segments - 1)
-    if segments == 1:
-        return TokenTemplate(ids[:start], [], ids[end:], (types[:start], types[start], [], 0, types[end:]))
-    middle, second = len(owner) - owner[::-1].index(0), owner.index(1)
-    return TokenTemplate(
-        ids[:start], ids[middle:second], ids[end:],
-        (types[:start], types[start], types[middle:second], types[second], types[end:]),
-    )  # fmt: skip
-
-
-def by_budget(lengths: Codes, tokens: int) -> Iterator[Codes]:
-    """Cut rows into batches of like length, the longest first, so that padding costs little.
-
-    A batch holds at most `tokens` tokens, padding included, and at least one row.
-    """
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, tokens // int(lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
-
-
-def shuffled(lengths: Codes, size: int, generator: np.random.Generator) -> list[Codes]:
-    """Cut rows into batches of `size` for training: random, yet rows of like length together.
-
-    Rows are shuffled, sorted by length within blocks of fifty batches, and the batches shuffled again.
-    """
-    rows = generator.permutation(len(lengths))
-    blocks = [rows[i : i + 50 * size] for i in range(0, len(rows), 50 * size)]
-    ordered = [block[np.argsort(lengths[block], kind="stable")] for block in blocks]
-    batches = [block[i : i + size] for block in ordered for i in range(0, len(block), size)]
-    return [batches[i] for i in generator.permutation(len(batches))]
-
-
-def padded(encoded: Encoded, rows: Codes, padding: int) -> dict[str, NDArray[np.int64]]:
-    """Return the arrays that a model reads: ids, attention mask and segment types, each of shape (rows, longest)."""
-    longest = max(len(encoded.ids[i]) for i in rows)
-    arrays = {
-        name: np.zeros((len(rows), longest), dtype=np.int64)
-        for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
-    arrays["input_ids"][:] = padding
-    for place, row in enumerate(rows):
-        n = len(encoded.ids[row])
-        arrays["input_ids"][place, :n] = encoded.ids[row]
-        arrays["attention_mask"][place, :n] = 1
-        arrays["token_type_ids"][place, :n] = encoded.types[row]
-    return arrays
-
-
-# Any encoder of `transformers` as a classifier: opened safely, fine-tuned by `training`, saved with its tokenizer.
-
-
+BASELINE = ("sklearn", "safetensors")
+ENCODER = ("torch", "transformers", "safetensors", "sklearn")
 BUDGETS = {"cpu": 2048, "cuda": 32768}
 """Tokens of one batch when classifying, padding included, by device; what does not fit a processor's cache is slower."""
 SHORTEST = 16
 """Tokens that a dialogue must be allowed, so that of a reply and of what it answers something is left."""
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
+
+
+def need(libraries: tuple[str, ...]) -> None:
+    """See that libraries are installed, without importing them.
+
+    Raises:
+        UsageError: one is not.
+    """
+    missing = next((name for name in libraries if find_spec(name) is None), None)
+    if missing is not None:
+        raise UsageError(f"{missing} is not installed; `pip install 'mindgauge[classifier]'` brings it")
 
 
 class Encoder:
@@ -200,12 +54,13 @@ class Encoder:
     def __init__(self, model: Any, tokenizer: Any, max_length: int) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.tokenizer.truncation_side = "left"  # the newest words stay
         self.max_length = max_length
         self.budget = BUDGETS.get(model.device.type, BUDGETS["cpu"])
 
     @classmethod
     def start(cls, name: str, labels: Sequence[str], max_length: int, device: str = "auto") -> Encoder:
-        """Open pretrained weights for training: tags added, embeddings resized, a new head from torch's seed.
+        """Open pretrained weights for training, with a new head from torch's seed.
 
         Args:
             name: a folder, or a name on the hub.
@@ -216,11 +71,12 @@ class Encoder:
         Raises:
             UsageError: there are no such weights, they are pickled, or the hub cannot be reached.
         """
-        tokenizer, model = pretrained.fresh(name, labels)
-        add_tags(tokenizer)
-        with pretrained.quiet(), pretrained.explained(name):
-            model.resize_token_embeddings(len(tokenizer))
-        longest = int(min(max_length, tokenizer.model_max_length, pretrained.positions(model)))
+        names = dict(enumerate(labels))
+        head = {"id2label": names, "label2id": {v: k for k, v in names.items()}, "num_labels": len(labels)}
+        tokenizer, model, absent = _open(name, {**head, "problem_type": "single_label_classification"})
+        inside = f"{model.base_model_prefix}."
+        _refuse_random(name, [key for key in absent if key.startswith(inside) and "pooler" not in key])
+        longest = int(min(max_length, tokenizer.model_max_length, _positions(model)))
         return cls(model.to(place(device)), tokenizer, longest)
 
     @classmethod
@@ -230,14 +86,17 @@ class Encoder:
         Raises:
             UsageError: a file is missing or broken, or the encoder has no positions for `max_length` tokens.
         """
-        tokenizer, model = pretrained.saved(folder)
-        if not SHORTEST <= max_length <= pretrained.positions(model):
+        tokenizer, model, absent = _open(str(folder), {})
+        _refuse_random(str(folder), absent)
+        if len(tokenizer) > len(model.get_input_embeddings().weight):
+            raise UsageError(f"{folder}: its tokenizer is not the one it was trained with; copy the whole folder again")
+        if not SHORTEST <= max_length <= _positions(model):
             raise UsageError(f"{folder}: its encoder was not trained on dialogues of {max_length} tokens; train again")
         return cls(model.to(place(device)), tokenizer, max_length)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer."""
-        with pretrained.quiet(), private.writing(folder):
+        with quiet(), private.writing(folder):
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 
@@ -246,9 +105,19 @@ class Encoder:
         """How many labels its logits are of, q."""
         return int(self.model.config.num_labels)
 
-    def encode(self, dialogues: Sequence[form.Dialogue]) -> Encoded:
-        """Return the dialogues as token ids."""
-        return encode(self.tokenizer, dialogues, self.max_length)
+    def encode(self, dialogues: Sequence[form.Dialogue]) -> dict[str, Any]:
+        """Return dialogues as token ids: earlier turns with their tags, then the last turn as a segment of its own.
+
+        Where a dialogue is longer than `max_length`, the oldest words of the longer segment are left out; `shortened`
+        counts such dialogues.
+        """
+        if not dialogues:
+            return {"input_ids": [], "shortened": 0}
+        encoded = self.tokenizer(
+            [form.earlier(turns) for turns in dialogues], [turns[-1].content for turns in dialogues],
+            truncation="longest_first", max_length=self.max_length, split_special_tokens=True, verbose=False,
+        )  # fmt: skip
+        return {**encoded, "shortened": sum(bool(one.overflowing) for one in encoded.encodings)}
 
     def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
         """Return logits of shape (n, q); `progress` hears how many dialogues are done.
@@ -258,53 +127,63 @@ class Encoder:
         """
         return self.classify(self.encode(dialogues), progress)
 
-    def classify(self, encoded: Encoded, progress: Callable[[int], None] | None = None) -> Floats:
+    def classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None = None) -> Floats:
         """Return the logits of encoded dialogues, in their order."""
-        try:
-            return self._classify(encoded, progress)
-        except RuntimeError as error:
-            if not memory.ran_out(error):
-                raise
-        self.budget //= 2
-        try:
-            return self._classify(encoded, progress)
-        except RuntimeError as error:
-            if not memory.ran_out(error):
-                raise
-            raise MindgaugeError(
-                f"out of memory, also with batches of {self.budget} tokens; choose a smaller encoder, or free some memory"
-            ) from error
+        for budget in (self.budget, self.budget // 2):
+            self.budget = budget
+            try:
+                return self._classify(encoded, progress)
+            except RuntimeError as error:
+                if not ran_out(error):
+                    raise
+        raise MindgaugeError(
+            f"out of memory, also with batches of {self.budget} tokens; choose a smaller encoder, or free some memory"
+        )
 
-    def _classify(self, encoded: Encoded, progress: Callable[[int], None] | None) -> Floats:
+    def _classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None) -> Floats:
         import torch
 
-        logits = np.empty((len(encoded.ids), self.outputs))
+        logits = np.empty((len(encoded["input_ids"]), self.outputs))
         self.model.eval()
         count = 0
         with torch.inference_mode(), self.precision():
-            for batch in by_budget(encoded.lengths, self.budget):
-                logits[batch] = self.model(**self.tensors(encoded, batch)).logits.float().cpu().numpy()
-                count += len(batch)
+            for rows in by_budget(lengths(encoded), self.budget):
+                logits[rows] = self.model(**self.tensors(encoded, rows)).logits.float().cpu().numpy()
+                count += len(rows)
                 if progress is not None:
                     progress(count)
         return logits
 
-    def tensors(self, encoded: Encoded, batch: NDArray[np.intp]) -> dict[str, torch.Tensor]:
-        """Return a padded batch as the model takes it."""
-        import torch
-
-        arrays = padded(encoded, batch, self.tokenizer.pad_token_id)
-        wanted = self.tokenizer.model_input_names
-        return {name: torch.from_numpy(arrays[name]).to(self.model.device) for name in arrays if name in wanted}
+    def tensors(self, encoded: dict[str, Any], rows: Codes) -> dict[str, Any]:
+        """Return some rows as the model takes them, padded to the longest."""
+        columns = {name: [encoded[name][i] for i in rows] for name in encoded if name != "shortened"}
+        return dict(self.tokenizer.pad(columns, return_tensors="pt").to(self.model.device))
 
     def precision(self) -> contextlib.AbstractContextManager[object]:
         """Compute in bfloat16 on a GPU, in float32 elsewhere."""
         import torch
 
-        if self.model.device.type == "cuda":
-            half: contextlib.AbstractContextManager[object] = torch.autocast("cuda", dtype=torch.bfloat16)
-            return half
-        return contextlib.nullcontext()
+        on_gpu = self.model.device.type == "cuda"
+        half: contextlib.AbstractContextManager[object] = torch.autocast(self.model.device.type, torch.bfloat16, on_gpu)
+        return half
+
+
+def lengths(encoded: dict[str, Any]) -> Codes:
+    """Return the tokens of each encoded dialogue."""
+    return np.array([len(ids) for ids in encoded["input_ids"]], dtype=np.intp)
+
+
+def by_budget(sizes: Codes, tokens: int) -> Iterator[Codes]:
+    """Cut rows into batches of like length, the longest first, so that padding costs little.
+
+    A batch holds at most `tokens` tokens, padding included, and at least one row.
+    """
+    order = np.argsort(-sizes, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // int(sizes[order[start]]))
+        yield order[start : start + size]
+        start += size
 
 
 def place(device: str) -> str:
@@ -324,3 +203,139 @@ def place(device: str) -> str:
         missing = f"GPU {number}" if torch.cuda.device_count() else "GPU"
         raise UsageError(f"--device {device}: torch sees no {missing} here; use --device cpu or auto")
     return device
+
+
+def check(name: str) -> str:
+    """See that an encoder can be had before anything is begun.
+
+    Returns:
+        The revision of an encoder on the hub; empty for a folder.
+
+    Raises:
+        UsageError: there is no such folder, its weights are pickled, or the hub has none of this name or cannot be
+            reached.
+    """
+    need(ENCODER)
+    from transformers import AutoConfig
+
+    folder = Path(name)
+    if folder.is_dir():
+        refuse_pickle(folder)
+    elif name.startswith((".", "/", "~")) or folder.suffix or name.count("/") > 1:
+        raise UsageError(f"{name}: no such folder; give the folder of an encoder, or its name on the hub")
+    with quiet(), explained(name):
+        config = AutoConfig.from_pretrained(name, local_files_only=folder.is_dir(), trust_remote_code=False)
+    return str(getattr(config, "_commit_hash", None) or "")
+
+
+def refuse_pickle(folder: Path) -> None:
+    """See that a folder's weights are numbers only.
+
+    Raises:
+        UsageError: it holds no safetensors but pickled weights, which can run any program when they are opened.
+    """
+    pickled = next((path for path in sorted(folder.iterdir()) if path.suffix in _PICKLES), None)
+    if pickled and not any(folder.glob("*.safetensors")):
+        raise UsageError(
+            f"{pickled}: pickled weights are refused, since opening them can run any program; "
+            "convert them to model.safetensors where you trust their source"
+        )
+
+
+def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
+    """Open tokenizer and model, and name the weights that were not there or had another shape: they are random."""
+    check(name)
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    safe = {"local_files_only": Path(name).is_dir(), "trust_remote_code": False}
+    with quiet(), explained(name):
+        tokenizer = AutoTokenizer.from_pretrained(name, **safe)
+        model, loading = AutoModelForSequenceClassification.from_pretrained(
+            name, use_safetensors=True, dtype="float32", ignore_mismatched_sizes=True, output_loading_info=True,
+            **safe, **head,
+        )  # fmt: skip
+    faults = {
+        "cannot say where segments begin; give an encoder with a tokenizer.json": not tokenizer.is_fast,
+        "has no vocabulary (is tokenizer.json missing?); copy the whole folder": len(tokenizer)
+        <= len(tokenizer.all_special_tokens),
+        "has no padding token; give an encoder, such as BERT": tokenizer.pad_token_id is None,
+    }
+    fault = next((words for words, found in faults.items() if found), None)
+    if fault is not None:
+        raise UsageError(f"{name}: its tokenizer {fault}")
+    return tokenizer, model, sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
+
+
+def _refuse_random(name: str, absent: list[str]) -> None:
+    if absent:
+        rest = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise UsageError(
+            f"{name}: its weights lack {absent[0]}{rest}, or have them in another shape than config.json says; "
+            "copy the whole folder again"
+        )
+
+
+def _positions(model: Any) -> float:
+    """Return how many tokens the encoder has positions for; RoBERTa's are counted from behind that of its padding."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            return int(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    stated = getattr(model.config, "max_position_embeddings", None) or 0  # XLNet's is -1: it has no limit
+    return int(stated) if stated > 0 else math.inf
+
+
+def ran_out(error: Exception) -> bool:
+    """Whether there was too little memory: torch's own error on a GPU, its allocator's words on a CPU, or Python's."""
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+@contextlib.contextmanager
+def enough() -> Iterator[None]:
+    """Say in one line that memory ran out where smaller batches do not help."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
+            raise
+        raise MindgaugeError(
+            "out of memory; raise --accumulate, lower --max-length, choose a smaller encoder, or --device cpu"
+        ) from error
+
+
+@contextlib.contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Turn what transformers raises into one line that says what to do."""
+    try:
+        yield
+    except Exception as error:  # a bad file raises anything: configurations and tokenizers have classes of their own
+        if ran_out(error):
+            raise
+        message = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if Path(name).is_dir():
+            raise UsageError(f"{name}: not an encoder that transformers can open ({message})") from error
+        reason = "it cannot be reached" if "couldn't connect" in message else message
+        raise UsageError(
+            f"{name}: not a folder here, and the hub did not give it ({reason}); where there is a network, check the name, or "
+            "download it there and give its folder with --encoder; or train with --baseline, which needs no download"
+        ) from error
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from reporting what is known here: a new head, a hub out of reach."""
+    from huggingface_hub.utils import logging as hub
+    from transformers.utils import logging
+
+    verbosity, bars, hub_verbosity = logging.get_verbosity(), logging.is_progress_bar_enabled(), hub.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    hub.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        hub.set_verbosity(hub_verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -25,6 +25,7 @@ Reads: TypeAlias = Literal["reply", "message"]
 TAGS = {"system": "[system]", "user": "[seeker]", "assistant": "[supporter]"}
 """What stands before a turn, by its role."""
 
+_TYPED = re.compile(r"\[(system|seeker|supporter)\]")
 _BLANK = re.compile(r"\s+")
 
 
@@ -60,17 +61,9 @@ def with_reply(sample: Sample, reply: Reply) -> Sample:
     return msgspec.structs.replace(sample, messages=(*sample.messages, Message("assistant", reply.text)))
 
 
-def needed(turns: Dialogue) -> int:
-    """Return how many turns at the end must stay: the last, and before a reply the person's turn it answers."""
-    if turns[-1].role != "assistant":
-        return 1
-    distance = next((i for i, turn in enumerate(reversed(turns)) if turn.role == "user"), 0)
-    return distance + 1
-
-
 def earlier(turns: Dialogue) -> str:
-    """Return all turns but the last as one text, each behind its tag."""
-    return "".join(f"{TAGS[turn.role]}{turn.content}" for turn in turns[:-1])
+    """Return all turns but the last as one text, each behind its tag; a tag that somebody typed loses its brackets."""
+    return "".join(TAGS[turn.role] + _TYPED.sub(r"(\1)", turn.content) for turn in turns[:-1])
 
 
 def key(messages: Sequence[Message]) -> str:

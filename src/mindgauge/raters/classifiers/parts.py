@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -61,6 +61,15 @@ def part(samples: Sequence[Sample], values: Sequence[Value]) -> DataSplit:
     return DataSplit(tuple(samples), codes, groups(samples))
 
 
+def joined(subsets: Sequence[DataSplit]) -> DataSplit:
+    """Return the samples of several parts as one, in their order."""
+    return DataSplit(
+        tuple(sample for subset in subsets for sample in subset.samples),
+        np.concatenate([subset.codes for subset in subsets]),
+        np.concatenate([subset.groups for subset in subsets]),
+    )
+
+
 def groups(samples: Sequence[Sample]) -> Codes:
     """Number the groups of samples that must not be divided: the connected components of what they share."""
     parent = list(range(len(samples)))
@@ -86,27 +95,18 @@ def _links(sample: Sample) -> set[str]:
     return {f"cluster {sample.cluster}", f"text {form.key(sample.messages)}", *heard, *turns}
 
 
-class Separated(NamedTuple):
-    """Training samples that have nothing to do with the test samples, and how many were taken out, by reason."""
+def separate(train: Sequence[Sample], test: Sequence[Sample]) -> tuple[list[Sample], int, int]:
+    """Take out of the training samples whatever is in the test samples too, or in the same group as one of them.
 
-    train: list[Sample]
-    duplicates: int
-    related: int
-
-
-def separate(train: Sequence[Sample], test: Sequence[Sample]) -> Separated:
-    """Take out of the training samples whatever is in the test samples too, or in the same group as one of them."""
+    Returns:
+        The rest, how many samples were also test samples, and how many came from the same dialogues as such.
+    """
     labels = groups([*train, *test])
     tested, texts = set(labels[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
-    apart_from_test, duplicates, related = [], 0, 0
-    for sample, group in zip(train, labels, strict=False):
-        if form.key(sample.messages) in texts:
-            duplicates += 1
-        elif int(group) in tested:
-            related += 1
-        else:
-            apart_from_test.append(sample)
-    return Separated(apart_from_test, duplicates, related)
+    copies = [form.key(sample.messages) in texts for sample in train]
+    related = [int(group) in tested for group in labels[: len(train)]]
+    rest = [sample for sample, *taken in zip(train, copies, related, strict=True) if not any(taken)]
+    return rest, sum(copies), len(train) - len(rest) - sum(copies)
 
 
 def unique(subset: DataSplit) -> tuple[DataSplit, int, int]:

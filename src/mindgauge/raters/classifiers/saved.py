@@ -16,7 +16,7 @@ import numpy as np
 import tomli_w
 from scipy import special
 
-from mindgauge.raters.classifiers import form, pretrained
+from mindgauge.raters.classifiers import encoder, form
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import TrainingDigests
@@ -181,7 +181,7 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; give one that `mindgauge train --out` wrote")
-    pretrained.refuse_pickle(folder)
+    encoder.refuse_pickle(folder)
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: no {FILE} in it; is this what `mindgauge train --out` wrote, and did it finish?")
     try:
@@ -217,7 +217,7 @@ def _refuse_large(folder: Path) -> None:
 
 def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:
     if decision.kind == Tfidf.kind:
-        pretrained.need(("safetensors",))
+        encoder.need(encoder.BASELINE)
         return Tfidf.load(folder)
-    with pretrained.enough():
+    with encoder.enough():
         return Encoder.load(folder, decision.max_length, device)

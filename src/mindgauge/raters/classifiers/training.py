@@ -1,170 +1,194 @@
-"""Fine-tuning an encoder: our own short loop, so that every step of it can be read and tested.
+"""Training one classifier for each seed, and in cross-validation for each fold, so that a kill costs little.
 
-Weighted cross-entropy, AdamW without decay on biases and normalisations, linear schedule with warm-up, batches of like
-length, gradients clipped at 1. After each epoch the development part is classified and a checkpoint is written; the
-epoch that did best there is kept, and training stops when `patience` epochs have not done better.
+A trial that is done is a JSON file of figures and logits; an encoder's under way is a checkpoint after each epoch. The
+same plan goes on from either. An encoder learns by weighted cross-entropy, AdamW without decay on biases and
+normalisations, a linear schedule with warm-up and clipped gradients, in the length-grouped batches of `transformers`.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from mindgauge.raters.classifiers import encoder as tokens
-from mindgauge.raters.classifiers import pretrained
-from mindgauge.raters.classifiers.calibration import SelectionScore, standing
+from mindgauge.raters.classifiers import encoder as encoders
+from mindgauge.raters.classifiers import form, tfidf
+from mindgauge.raters.classifiers.calibration import best, collapse, standing
+from mindgauge.raters.classifiers.encoder import Encoder
+from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.records.errors import MindgaugeError, UsageError
-from mindgauge.records.files import private
+from mindgauge.records.files import bounds, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    import torch
     from numpy.typing import NDArray
-
-    from mindgauge.raters.classifiers.encoder import Encoder
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
-    Told = Callable[[int, int], None]
+    Progress = Callable[[str, int, int], None]
 
-NORM = 1.0
-"""Gradients are clipped to this length."""
+DECAY, WARMUP, NORM = 0.01, 0.1, 1.0
+"""Weight decay, the share of steps in which the rate rises, and the length to which gradients are clipped."""
+MODEL, CHECKPOINT = "model", "checkpoint.pt"
+"""In a trial's folder: the folder of its weights, and the file from which its training goes on."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """How an encoder is fine-tuned. `batch` is the examples of one step, in `accumulate` pieces."""
+    """What is trained and how: an encoder, or the baseline where there is none.
 
+    `batch` is the examples of one step, computed in `accumulate` pieces.
+    """
+
+    encoder: str | None = None
     epochs: int = 5
     batch: int = 16
     accumulate: int = 1
     lr: float = 2e-5
-    decay: float = 0.01
-    warmup: float = 0.1
     patience: int = 2
+    max_length: int = 512
+    device: str = "auto"
 
 
-class TrainingResult(msgspec.Struct, frozen=True):
-    """What training came to: figures per epoch, the epoch kept (from 1), and the weights of the last one.
+class TrialSplits(msgspec.Struct, frozen=True):
+    """What a trial learns from, what it is chosen by, and what it is tested on (perhaps nothing)."""
 
-    `pieces` is in how many pieces the last step was computed: more than asked for where memory ran out.
+    train: DataSplit
+    dev: DataSplit
+    test: DataSplit | None
+
+
+class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One training: which epoch (of the baseline: which penalty) was kept, from 1, and what each reached.
+
+    `collapsed` says why it came to nothing, if it did; `shortened` counts dialogues that were too long.
     """
 
+    seed: int
+    fold: int | None
+    kept: int
     history: list[dict[str, float]]
-    epoch: int
-    last: dict[str, Any]
-    pieces: int
+    collapsed: str
+    seconds: float
+    device: str = "cpu"
+    max_length: int = 0
+    shortened: int = 0
 
 
-class Training:
-    """The state of one training: what a checkpoint holds."""
+class Trial(TrialSummary, frozen=True, kw_only=True):
+    """One finished training with its logits on development and test part, row by row."""
 
-    def __init__(self, encoder: Encoder, recipe: Recipe, steps: int) -> None:
-        import torch
-        from transformers import get_linear_schedule_with_warmup
-
-        self.encoder = encoder
-        self.recipe = recipe
-        self.accumulate = recipe.accumulate
-        parameters = [p for p in encoder.model.parameters() if p.requires_grad]
-        groups = [
-            {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.decay},
-            {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-        ]
-        self.optimizer = torch.optim.AdamW(groups, lr=recipe.lr, fused=True)
-        self.schedule = get_linear_schedule_with_warmup(self.optimizer, math.ceil(recipe.warmup * steps), steps)
-        self.history: list[dict[str, float]] = []
-        self.best: dict[str, Any] = {}
-        self.best_epoch = 0
-
-    def step(self, encoded: tokens.Encoded, codes: torch.Tensor, weights: torch.Tensor, rows: Codes) -> float:
-        """Take one step on some rows and return their weighted mean loss.
-
-        However many pieces the rows are cut into, the gradient is that of Σ w_i · loss_i / Σ w_i over all of them.
-        Where memory runs out, smaller pieces are tried once.
-
-        Raises:
-            MindgaugeError: memory runs out again, or the loss is no number.
-        """
-        try:
-            loss = self._gradients(encoded, codes, weights, rows)
-        except RuntimeError as error:
-            if not pretrained.ran_out(error):
-                raise
-            loss = None
-        if loss is None:  # outside the handler: its error holds on to what the failed attempt had in memory
-            if self.accumulate > self.recipe.accumulate or len(rows) <= self.accumulate:
-                size = math.ceil(self.recipe.batch / self.accumulate)
-                raise MindgaugeError(
-                    f"out of memory, also with {size} dialogues at a time; raise --accumulate, lower --max-length, or "
-                    "choose a smaller encoder"
-                )
-            self.accumulate *= 2
-            return self.step(encoded, codes, weights, rows)
-        if not math.isfinite(loss):
-            raise MindgaugeError(f"the loss became {loss} in epoch {len(self.history) + 1}; lower --lr")
-        self.optimizer.step()
-        self.schedule.step()
-        return loss
-
-    def _gradients(self, encoded: tokens.Encoded, codes: torch.Tensor, weights: torch.Tensor, rows: Codes) -> float:
-        import torch
-
-        self.optimizer.zero_grad()
-        total = weights[codes[rows]].sum()
-        loss = 0.0
-        for piece in np.array_split(rows, min(self.accumulate, len(rows))):
-            with self.encoder.precision():
-                logits = self.encoder.model(**self.encoder.tensors(encoded, piece)).logits
-            share = torch.nn.functional.cross_entropy(logits.float(), codes[piece], weights, reduction="sum") / total
-            share.backward()
-            loss += float(share.detach())
-        torch.nn.utils.clip_grad_norm_(self.encoder.model.parameters(), NORM)
-        return loss
-
-    def state(self) -> dict[str, Any]:
-        """Return all that the next epoch depends on; its random numbers follow from the seed and its number."""
-        return {
-            "model": self.encoder.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
-            "history": self.history,
-            "best": self.best,
-            "best_epoch": self.best_epoch,
-            "accumulate": self.accumulate,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
-        self.encoder.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.schedule.load_state_dict(state["schedule"])
-        self.history, self.best, self.best_epoch = state["history"], state["best"], state["best_epoch"]
-        self.accumulate = state["accumulate"]
+    dev: list[list[float]]
+    test: list[list[float]]
 
     @property
-    def finished(self) -> bool:
-        """Whether all epochs are done, or the last ones brought nothing."""
-        epochs = len(self.history)
-        return epochs >= self.recipe.epochs or epochs - self.best_epoch >= self.recipe.patience > 0
+    def summary(self) -> TrialSummary:
+        """The same without logits."""
+        return msgspec.convert(self, TrialSummary, from_attributes=True)
+
+
+def run(
+    folder: Path, recipe: Recipe, labels: Sequence[str], parts: TrialSplits, weights: Floats, seed: int,
+    fold: int | None, progress: Progress | None,
+) -> Trial:  # fmt: skip
+    """Train one classifier, or return what came of it earlier.
+
+    Args:
+        folder: of trials.
+        recipe: what is trained, and how.
+        labels: q names.
+        parts: the samples.
+        weights: shape (q,), what an example of each label weighs.
+        seed: of everything random.
+        fold: which fold of a cross-validation is tested; its weights are not kept.
+        progress: hears the stage, and how many of its steps are done, of how many.
+
+    Raises:
+        DataError: there is nothing to learn.
+        MindgaugeError: the memory does not suffice, or training diverged.
+        UsageError: what an earlier command left is damaged.
+    """
+    place = folder / _name(seed, fold)
+    record = place / "trial.json"
+    if record.is_file():
+        (place / CHECKPOINT).unlink(missing_ok=True)
+        try:
+            return msgspec.json.decode(bounds.content(record), type=Trial)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{record}: damaged; delete {place}, and the same command trains it again") from error
+    place.mkdir(parents=True, exist_ok=True)
+    told = partial(progress, f"training {_name(seed, fold)}") if progress is not None else None
+    train, dev, test = ([form.dialogue(sample) for sample in part.samples] if part is not None else []
+                        for part in (parts.train, parts.dev, parts.test))  # fmt: skip
+    began = time.perf_counter()
+    model: tfidf.Tfidf | Encoder
+    extent: dict[str, Any] = {}
+    if recipe.encoder is None:
+        model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), told)
+    else:
+        import torch
+
+        torch.manual_seed(seed)
+        with encoders.enough():
+            model = Encoder.start(recipe.encoder, labels, recipe.max_length, recipe.device)
+            encoded = model.encode(train)
+            checked = model.encode(dev)
+            history = fit(model, (encoded, parts.train.codes), (checked, parts.dev.codes), weights, recipe, seed=seed,
+                          checkpoint=place / CHECKPOINT, progress=told)  # fmt: skip
+        extent = {"device": model.model.device.type, "max_length": model.max_length,
+                  "shortened": encoded["shortened"] + checked["shortened"] + model.encode(test)["shortened"]}  # fmt: skip
+    logits = model.logits(dev)
+    if fold is None:
+        (place / MODEL).mkdir(exist_ok=True)
+        model.save(place / MODEL)
+    trial = Trial(
+        seed=seed, fold=fold, kept=best(history) + 1, history=history, collapsed=collapse(logits, parts.dev.codes),
+        seconds=round(time.perf_counter() - began, 3), **extent, dev=logits.tolist(), test=model.logits(test).tolist(),
+    )  # fmt: skip
+    private.write(record, msgspec.json.encode(trial))
+    (place / CHECKPOINT).unlink(missing_ok=True)
+    return trial
+
+
+def _name(seed: int, fold: int | None) -> str:
+    return f"seed-{seed}" if fold is None else f"seed-{seed}-fold-{fold}"
+
+
+def choose(trials: Sequence[Trial]) -> Trial:
+    """Return the trial that did best on its development part, a collapsed one only where all are."""
+    sound = [trial for trial in trials if not trial.collapsed] or list(trials)
+    return sound[best([trial.history[trial.kept - 1] for trial in sound])]
+
+
+def move(folder: Path, trial: Trial, target: Path) -> None:
+    """Put the chosen trial's weights where the classifier is opened, and delete the others; once is enough.
+
+    Raises:
+        UsageError: they were put there by an earlier command, and are gone.
+    """
+    for path in sorted((folder / _name(trial.seed, trial.fold) / MODEL).glob("*")):
+        private.copy(path, target / path.name)
+    if not (target / tfidf.WEIGHTS).is_file():
+        raise UsageError(
+            f"{target}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"
+        )
+    for other in folder.glob(f"*/{MODEL}"):
+        shutil.rmtree(other)
 
 
 def fit(
-    encoder: Encoder,
-    train: tuple[tokens.Encoded, Codes],
-    dev: tuple[tokens.Encoded, Codes],
-    weights: Floats,
-    recipe: Recipe,
-    *,
-    seed: int,
-    checkpoint: Path,
-    progress: Told | None = None,
-) -> TrainingResult:
+    encoder: Encoder, train: tuple[dict[str, Any], Codes], dev: tuple[dict[str, Any], Codes], weights: Floats,
+    recipe: Recipe, *, seed: int, checkpoint: Path, progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, float]]:  # fmt: skip
     """Fine-tune an encoder, from its checkpoint if there is one; it then has the weights of its best epoch.
+
+    Training stops when `patience` epochs have not done better on the development part.
 
     Args:
         encoder: as `Encoder.start` returns it; trained in place.
@@ -176,62 +200,108 @@ def fit(
         checkpoint: the file that is replaced after each epoch.
         progress: hears how many steps are done, of how many.
 
+    Returns:
+        What each epoch came to.
+
     Raises:
         MindgaugeError: memory runs out, or the loss is no number.
         UsageError: the checkpoint is damaged.
     """
     import torch
 
-    encoded, numbers = train
-    device = encoder.model.device
-    codes = torch.from_numpy(numbers).to(device)
-    weighted = torch.tensor(weights, dtype=torch.float32, device=device)
-    per_epoch = math.ceil(len(numbers) / recipe.batch)
+    model, history = encoder.model, []
+    per_epoch = math.ceil(len(train[1]) / recipe.batch)
     steps = per_epoch * recipe.epochs
-    state = Training(encoder, recipe, steps)
+    state = _prepared(model, recipe, steps)
+    kept: dict[str, Any] = {}
     if checkpoint.is_file():
-        _resume(state, checkpoint)
-    while not state.finished:
-        epoch = len(state.history)
+        history, kept = _resume(state, checkpoint, model.device)
+    while len(history) < recipe.epochs and not (history and 0 < recipe.patience <= len(history) - 1 - best(history)):
+        epoch = len(history)
         torch.manual_seed(seed * 1000 + epoch)
-        encoder.model.train()
+        model.train()
         losses = []
-        batches = tokens.shuffled(encoded.lengths, recipe.batch, np.random.default_rng((seed, epoch)))
-        for number, rows in enumerate(batches, 1):
-            losses.append(state.step(encoded, codes, weighted, rows))
+        for number, rows in enumerate(_batches(encoders.lengths(train[0]), recipe.batch, seed * 1000 + epoch), 1):
+            losses.append(step(encoder, state, train, rows, weights, recipe.accumulate))
+            if not math.isfinite(losses[-1]):
+                raise MindgaugeError(f"the loss became {losses[-1]} in epoch {epoch + 1}; lower --lr")
             if progress is not None:
                 progress(epoch * per_epoch + number, steps)
         logits = encoder.classify(dev[0])
         if not np.isfinite(logits).all():
             raise MindgaugeError(f"the weights gave no numbers any more after epoch {epoch + 1}; lower --lr")
-        reached = standing(logits, dev[1])
-        if not state.best or reached > SelectionScore(**_figures(state.history[state.best_epoch - 1])):
-            state.best = _copied(encoder)
-            state.best_epoch = epoch + 1
-        state.history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **reached._asdict()})
+        history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **standing(logits, dev[1])})
+        if best(history) == epoch:  # on a GPU memory is dear
+            kept = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
         with private.written(checkpoint) as file:
-            torch.save(state.state(), file)
-    last = _copied(encoder)
-    encoder.model.load_state_dict(state.best)
-    return TrainingResult(state.history, state.best_epoch, last, state.accumulate)
+            states = {name: part.state_dict() for name, part in state.items()}
+            torch.save({**states, "history": history, "kept": kept}, file)
+    model.load_state_dict(kept)
+    return history
 
 
-def _resume(state: Training, checkpoint: Path) -> None:
+def _prepared(model: Any, recipe: Recipe, steps: int) -> dict[str, Any]:
+    """Return what changes in training: the model, its optimizer, and the schedule of its learning rate."""
+    import torch
+    from transformers import get_linear_schedule_with_warmup
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=recipe.lr, fused=True)
+    schedule = get_linear_schedule_with_warmup(optimizer, math.ceil(WARMUP * steps), steps)
+    return {"model": model, "optimizer": optimizer, "schedule": schedule}
+
+
+def step(
+    encoder: Encoder, state: dict[str, Any], train: tuple[dict[str, Any], Codes], rows: Codes, weights: Floats, pieces: int
+) -> float:  # fmt: skip
+    """Take one step on some rows and return their weighted mean loss.
+
+    However many pieces the rows are cut into, the gradient is that of Σ w_i · loss_i / Σ w_i over all of them.
+    """
+    import torch
+
+    codes = torch.from_numpy(train[1]).to(encoder.model.device)
+    label_weights = torch.tensor(weights, dtype=torch.float32, device=codes.device)
+    entropy = torch.nn.CrossEntropyLoss(label_weights, reduction="sum")
+    state["optimizer"].zero_grad()
+    total, loss = label_weights[codes[rows]].sum(), 0.0
+    for piece in np.array_split(rows, min(pieces, len(rows))):
+        with encoder.precision():
+            logits = encoder.model(**encoder.tensors(train[0], piece)).logits
+        share = entropy(logits.float(), codes[piece]) / total
+        share.backward()
+        loss += float(share.detach())
+    torch.nn.utils.clip_grad_norm_(encoder.model.parameters(), NORM)
+    state["optimizer"].step()
+    state["schedule"].step()
+    return loss
+
+
+def _batches(lengths: Codes, size: int, seed: int) -> list[Codes]:
+    """Cut rows into random batches of like length, as transformers' Trainer does."""
+    import torch
+    from transformers.trainer_pt_utils import get_length_grouped_indices
+
+    rows = np.array(
+        get_length_grouped_indices(lengths.tolist(), size, generator=torch.Generator().manual_seed(seed)), dtype=np.intp
+    )
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _resume(state: dict[str, Any], checkpoint: Path, device: Any) -> tuple[list[dict[str, float]], dict[str, Any]]:
     """Go on from a file of ours; nothing in it can be run (`weights_only`)."""
     import torch
 
     try:
-        state.restore(torch.load(checkpoint, map_location=state.encoder.model.device, weights_only=True))
+        stored = torch.load(checkpoint, map_location=device, weights_only=True)
+        for name, part in state.items():
+            part.load_state_dict(stored[name])
     except Exception as error:  # a damaged file raises anything
-        if pretrained.ran_out(error):
+        if encoders.ran_out(error):
             raise
         raise UsageError(f"{checkpoint}: damaged; delete it, and the same command starts this training anew") from error
-
-
-def _copied(encoder: Encoder) -> dict[str, Any]:
-    """Copy the weights out of the way of training: on a GPU its memory is dear."""
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in encoder.model.state_dict().items()}
-
-
-def _figures(epoch: dict[str, float]) -> dict[str, float]:
-    return {name: epoch[name] for name in SelectionScore._fields}
+    return stored["history"], stored["kept"]
