@@ -112,7 +112,11 @@ def train(
     ]
     learned = _learned(splits, learning, material)
     folder = Path(out)
-    if folder.is_dir() and not manifest.read(folder) and (stranger := min((p.name for p in folder.iterdir()), default="")):
+    if (
+        folder.is_dir()
+        and not manifest.read(folder)
+        and (stranger := min((p.name for p in folder.iterdir()), default=""))
+    ):
         raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
     private.folder(folder)
     plan = _plan(material, learning, splits) | source | {
@@ -199,7 +203,9 @@ def _plan(material: TrainingData, learning: Learning, splits: Sequence[TrialSpli
         **({"folds": learning.folds} if learning.folds is not None else {}),
     }
     if learning.encoder is not None:
-        recipe = {name: getattr(learning, name) for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}}
+        recipe = {
+            name: getattr(learning, name) for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}
+        }
         plan["recipe"] = recipe
     return plan
 
@@ -219,8 +225,7 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
     values, notes = material.criterion.values, material.notes
     train, duplicates, related = parts.separate(material.train, [*material.dev, *material.test])
     removed = (
-        f"{duplicates} samples that are also development or test samples, and {related} from the same "
-        "dialogues as such"
+        f"{duplicates} samples that are also development or test samples, and {related} from the same dialogues as such"
     )
     if not train:
         raise DataError(f"training data: nothing is left without {removed}; do the files count their clusters alike?")

@@ -153,7 +153,9 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         calibrated[name] = chance[seed], part
         if learning.risk is not None:
             thresholds = [_threshold(held, t[seed], learning.risk).threshold for held, t in measured]
-            abstentions[name] = calibration.abstention(chance[seed], part, np.repeat(np.array(thresholds, float), sizes))
+            abstentions[name] = calibration.abstention(
+                chance[seed], part, np.repeat(np.array(thresholds, float), sizes)
+            )
     trained = Trained(
         out=str(folder), kind="tfidf" if learning.encoder is None else "encoder", encoder=learning.encoder,
         data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
@@ -247,7 +249,9 @@ def _notes(trained: Trained, splits: TrialSplits, part: DataSplit, values: Seque
         )
     long = trained.trials[0]
     if long.shortened:
-        notes.append(f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest words")
+        notes.append(
+            f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest words"
+        )
     before, scaled = (trained.calibration[f"{trained.tested}{at}"].log_loss for at in (", before", ""))
     if before is not None and scaled is not None and scaled > before:
         notes.append(

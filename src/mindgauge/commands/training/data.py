@@ -264,7 +264,9 @@ def _gold(folder: Path, benchmark: Benchmark, criterion: Criterion, notes: list[
     rater = manifest.get("annotation", {}).get("gold", "gold")
     named = (benchmark.name, criterion.name, rater, RaterKind.GOLD.value)
     with store:
-        gold = {subject: value if status == Status.OK else None for subject, status, value in store.select(_GOLD, named)}
+        gold = {
+            subject: value if status == Status.OK else None for subject, status, value in store.select(_GOLD, named)
+        }
         subjects: list[tuple[str, Sample, Reply | None]]
         if benchmark.closed or not store.count_replies(benchmark.name):
             subjects = [(sample.id, sample, None) for sample in store.samples(benchmark.name)]

@@ -1,8 +1,4 @@
-"""What the development part decides, never test: which checkpoint is taken, how far probabilities can be trusted, and when to abstain.
-
-Everything here is fitted on the development part; what is said of it there is cross-fitted, so that no sample is
-judged by a temperature it took part in.
-"""
+"""What the development part decides, never test: which training is kept, a temperature, and when to abstain."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.raters.classifiers.parts import divide
 from mindgauge.records.errors import UsageError
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -25,11 +20,12 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
     Codes = NDArray[np.intp]
-
     Floats = NDArray[np.float64]
 
-
-BALANCED, NONE = "balanced", "none"
+BINS = 10
+COVERAGES = tuple(share / 10 for share in range(10, 0, -1))
+"""How much of the development part may be decided: the candidates among which a threshold is chosen."""
+LEVEL = 0.95
 
 
 def standing(logits: Floats, codes: Codes) -> dict[str, float]:
@@ -86,16 +82,6 @@ def class_weights(scheme: str, counts: Codes, criterion: Criterion, published: M
     return np.array([named[value] for value in criterion.values])
 
 
-# How far a classifier's probabilities can be trusted, and below which it should abstain.
-
-
-BINS = 10
-FOLDS = 5
-COVERAGES = tuple(share / 10 for share in range(10, 0, -1))
-"""How much of the development part may be decided: the candidates among which a threshold is chosen."""
-LEVEL = 0.95
-
-
 def temperature(logits: Floats, codes: Codes) -> float:
     """Return the T that makes softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
 
@@ -113,16 +99,6 @@ def temperature(logits: Floats, codes: Codes) -> float:
 
     limit = np.log(20)
     return float(np.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded", options={"xatol": 1e-8}).x))
-
-
-def cross_fitted(logits: Floats, dev: DataSplit, seed: int = 0) -> Floats:
-    """Return probabilities of the development part, each with the temperature of the other folds' groups."""
-    probabilities: Floats = special.softmax(logits, axis=1)
-    for rows in divide(dev, [1 / FOLDS] * FOLDS, logits.shape[1], seed):
-        others = np.setdiff1d(np.arange(len(dev)), rows)
-        if len(rows) and len(others):
-            probabilities[rows] = special.softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
-    return probabilities
 
 
 class Bin(msgspec.Struct, frozen=True):
@@ -183,7 +159,7 @@ class Abstention(msgspec.Struct, frozen=True):
     """What is decided at a threshold: a share of the samples (`coverage`), of which a share is wrong (`risk`).
 
     `risk_high` bounds the risk from above with 95 % confidence. Bounds count groups of samples, not samples.
-    `threshold` is None where each fold of a cross-validation has its own.
+    `threshold` is None where the folds of a cross-validation have their own.
     """
 
     threshold: float | None
@@ -204,8 +180,7 @@ def abstention(probabilities: Floats, part: DataSplit, thresholds: float | Float
         level: of the bound.
     """
     decided = probabilities.max(axis=1) >= thresholds
-    n = int(decided.sum())
-    threshold = thresholds if isinstance(thresholds, float) else None
+    n, threshold = int(decided.sum()), thresholds if isinstance(thresholds, float) else None
     if not n:
         return Abstention(threshold, 0.0, 0, len(part), None, 1.0)
     risk = float((probabilities.argmax(axis=1) != part.codes)[decided].mean())
@@ -223,8 +198,6 @@ def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abst
     """
     confidence = np.sort(probabilities.max(axis=1))
     level = 1 - (1 - LEVEL) / len(COVERAGES)
-    for share in COVERAGES:
-        threshold = float(confidence[-max(1, round(share * len(confidence)))])
-        if abstention(probabilities, dev, threshold, level).risk_high <= risk:
-            return abstention(probabilities, dev, threshold, level)
-    return abstention(probabilities, dev, 2.0, level)
+    thresholds = [float(confidence[-max(1, round(share * len(confidence)))]) for share in COVERAGES]
+    tried = (abstention(probabilities, dev, threshold, level) for threshold in thresholds)
+    return next((found for found in tried if found.risk_high <= risk), abstention(probabilities, dev, 2.0, level))

@@ -120,35 +120,31 @@ class Encoder:
         return {**encoded, "shortened": sum(bool(one.overflowing) for one in encoded.encodings)}
 
     def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q); `progress` hears how many dialogues are done.
+        """Return logits of shape (n, q); `progress` hears how many dialogues are done."""
+        return self.classify(self.encode(dialogues), progress)
+
+    def classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None = None) -> Floats:
+        """Return the logits of encoded dialogues, in their order.
 
         Raises:
             MindgaugeError: the memory does not suffice, even for batches of half the size.
         """
-        return self.classify(self.encode(dialogues), progress)
-
-    def classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return the logits of encoded dialogues, in their order."""
-        for budget in (self.budget, self.budget // 2):
-            self.budget = budget
-            try:
-                return self._classify(encoded, progress)
-            except RuntimeError as error:
-                if not ran_out(error):
-                    raise
-        raise MindgaugeError(
-            f"out of memory, also with batches of {self.budget} tokens; choose a smaller encoder, or free some memory"
-        )
-
-    def _classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None) -> Floats:
         import torch
 
         logits = np.empty((len(encoded["input_ids"]), self.outputs))
         self.model.eval()
+        waiting = list(by_budget(lengths(encoded), self.budget))
         count = 0
-        with torch.inference_mode(), self.precision():
-            for rows in by_budget(lengths(encoded), self.budget):
-                logits[rows] = self.model(**self.tensors(encoded, rows)).logits.float().cpu().numpy()
+        with torch.inference_mode(), self.precision(), enough():
+            while waiting:
+                rows = waiting.pop(0)
+                try:
+                    logits[rows] = self.model(**self.tensors(encoded, rows)).logits.float().cpu().numpy()
+                except RuntimeError as error:
+                    if len(rows) == 1 or not ran_out(error):
+                        raise
+                    waiting[:0] = np.array_split(rows, 2)
+                    continue
                 count += len(rows)
                 if progress is not None:
                     progress(count)
@@ -200,8 +196,7 @@ def place(device: str) -> str:
     if kind not in BUDGETS or (number and not number.isdecimal()):
         raise UsageError(f"--device {device}: there is no such device; it is auto, cpu or cuda")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        missing = f"GPU {number}" if torch.cuda.device_count() else "GPU"
-        raise UsageError(f"--device {device}: torch sees no {missing} here; use --device cpu or auto")
+        raise UsageError(f"--device {device}: torch sees no GPU of that number here; use --device cpu or auto")
     return device
 
 

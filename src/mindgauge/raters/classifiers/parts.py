@@ -8,6 +8,7 @@ No text is kept. A digest does not tell what was said; who has a text can see wh
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from hashlib import blake2b
@@ -217,7 +218,7 @@ class TrainingDigests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Dialogues are the same that differ in width, letter case, blanks, punctuation and characters nobody sees only. They
     come from one talk if they answer the same turns, or share a long turn of the person or a long last turn, as when
-    training and test data are kept apart (`parts`). Clusters do not count: two files may number theirs alike.
+    training and test data are kept apart. Clusters do not count: two files may number theirs alike.
     """
 
     texts: frozenset[str]
@@ -258,22 +259,15 @@ class TrainingDigests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _marks(sample: Sample) -> tuple[str, set[str]]:
-    turns = [(turn.role, _letters(turn.content)) for turn in form.dialogue(sample)]
-    last = len(turns) - 1
-    shared = {
-        _digest("turn", role, text)
-        for place, (role, text) in enumerate(turns)
-        if (role == "user" or place == last) and form.telling(text)
-    }
-    if turns[-1][0] == "assistant" and last:
-        shared.add(_digest("answered", *(part for turn in turns[:-1] for part in turn)))
-    return _digest("text", *(part for turn in turns for part in turn)), shared
-
-
-def _letters(text: str) -> str:
-    """Return letters and digits of a text, or all of it where it has none."""
-    plain = form.plain(text)
-    return _BETWEEN.sub("", plain) or plain
+    turns = []
+    for turn in form.dialogue(sample):
+        plain = form.plain(turn.content)
+        turns.append((turn.role, _BETWEEN.sub("", plain) or plain))
+    *before, (role, last) = turns
+    shared = {_digest("turn", *turn) for turn in turns if turn[0] == "user" and form.telling(turn[1])}
+    shared |= {_digest("turn", role, last)} if form.telling(last) else set()
+    shared |= {_digest("answered", *itertools.chain(*before))} if before and role == "assistant" else set()
+    return _digest("text", *itertools.chain(*turns)), shared
 
 
 def _digest(*parts: str) -> str:

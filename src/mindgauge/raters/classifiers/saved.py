@@ -20,7 +20,7 @@ from mindgauge.raters.classifiers import encoder, form
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import TrainingDigests
-from mindgauge.raters.classifiers.tfidf import Tfidf
+from mindgauge.raters.classifiers.tfidf import WEIGHTS, Tfidf
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FILE = "classifier.toml"
-WEIGHTS = "model.safetensors"
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,31 +66,23 @@ class Classifier:
         decision: temperature and threshold.
         model: gives logits.
         seen: what it learned from; None where that is not known.
+        labels: the values it gives, in the order of its probabilities.
     """
 
     def __init__(
-        self,
-        path: Path,
-        rubric: Rubric,
-        decision: Decision,
-        model: Tfidf | Encoder,
-        training_marks: TrainingDigests | None,
+        self, path: Path, rubric: Rubric, decision: Decision, model: Tfidf | Encoder, seen: TrainingDigests | None
     ) -> None:
         self.path = path
         self.rubric = rubric
         self.decision = decision
         self.model = model
-        self.seen = training_marks
+        self.seen = seen
+        self.labels: tuple[Value, ...] = self.criterion.values
 
     @property
     def criterion(self) -> Criterion:
         """What it rates."""
         return self.rubric.criteria[0]
-
-    @cached_property
-    def labels(self) -> tuple[Value, ...]:
-        """The values it gives, in the order of its probabilities."""
-        return self.criterion.values
 
     @cached_property
     def instrument(self) -> str:
@@ -118,9 +109,8 @@ class Classifier:
 
     def decide(self, probabilities: Floats) -> list[Value | None]:
         """Return the likeliest value of each row; None where it abstains."""
-        threshold = self.decision.threshold or 0.0
-        rows = zip(probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist(), strict=True)
-        return [self.labels[best] if confidence >= threshold else None for best, confidence in rows]
+        sure = probabilities.max(axis=1) >= (self.decision.threshold or 0.0)
+        return [self.labels[i] if yes else None for i, yes in zip(probabilities.argmax(axis=1), sure, strict=True)]
 
     def fit_for(self, rubric: Rubric) -> None:
         """See that it was trained on this rubric's criterion, word for word.
@@ -182,8 +172,9 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; give one that `mindgauge train --out` wrote")
     encoder.refuse_pickle(folder)
-    if not (folder / FILE).is_file():
-        raise UsageError(f"{folder}: no {FILE} in it; is this what `mindgauge train --out` wrote, and did it finish?")
+    for name in (FILE, WEIGHTS):
+        if not (folder / name).is_file():
+            raise UsageError(f"{folder}: no {name} in it; copy all that `mindgauge train --out` wrote, or train again")
     try:
         decision = msgspec.convert(bounds.toml(folder / FILE), Decision)
     except (OSError, ValueError) as error:
@@ -191,33 +182,22 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     rubric = Rubric.load(folder / "rubric.toml")
     if rubric.hash != decision.rubric_hash:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
-    if not (folder / WEIGHTS).is_file():
-        raise UsageError(f"{folder}: no {WEIGHTS} in it; copy the whole folder, or train again")
-    _refuse_large(folder)
-    model = _model(folder, decision, device)
+    for file in folder.iterdir():  # what no trained classifier has is refused before anything of it is read
+        if file.suffix in {".json", ".txt", ".model", ".safetensors"}:
+            try:
+                bounds.check(file, *([bounds.WEIGHTS] if file.suffix == ".safetensors" else []))
+            except OSError as error:
+                raise UsageError(f"{file}: not a part of a classifier ({error.strerror})") from error
+    model: Tfidf | Encoder
+    if decision.kind == Tfidf.kind:
+        encoder.need(encoder.BASELINE)
+        model = Tfidf.load(folder)
+    else:
+        with encoder.enough():
+            model = Encoder.load(folder, decision.max_length, device)
     if model.outputs != len(rubric.criteria[0].values):
         raise UsageError(
             f"{folder}: its weights are for {model.outputs} labels, and its rubric has {len(rubric.criteria[0].values)}; "
             "copy the whole folder again, or train again"
         )
     return Classifier(folder, rubric, decision, model, TrainingDigests.load(folder))
-
-
-def _refuse_large(folder: Path) -> None:
-    """Refuse weights and what lies beside them that no trained classifier has, before anything of it is read."""
-    for path in folder.iterdir():
-        try:
-            if path.suffix in {".json", ".txt", ".model"}:
-                bounds.check(path)
-            elif path.suffix == ".safetensors":
-                bounds.check(path, bounds.WEIGHTS)
-        except OSError as error:
-            raise UsageError(f"{path}: not a part of a classifier ({error.strerror})") from error
-
-
-def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:
-    if decision.kind == Tfidf.kind:
-        encoder.need(encoder.BASELINE)
-        return Tfidf.load(folder)
-    with encoder.enough():
-        return Encoder.load(folder, decision.max_length, device)
