@@ -83,7 +83,7 @@ def test_it_answers_a_closed_question_beside_a_chat_model(trained: Path, tmp_pat
     name = f"classifier/{trained}"
     own = benchmarks.find_one(SAFETY).samples(None)
     single, multi = ([s for s in own if s.tags["turns"] == turns] for turns in ("single", "multi"))
-    assert parts.separate(single, multi).train == single, "nothing that it is tested on was near its training"
+    assert parts.separate(single, multi)[0] == single, "nothing that it is tested on was near its training"
     found = mindgauge.run(SAFETY, model=[name, Scripted("careless", careless)], where=MULTI, runs=2, out=tmp_path / "r")
     assert isinstance(found, Scores)
     assert found.models == ["careless", name]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from safetensors.numpy import load_file
 
-from mindgauge.commands.train import folded, prepare, train
+from mindgauge.commands.train import divided, train
 from mindgauge.commands.training import data as training_data
 from mindgauge.commands.training.options import Learning
 from mindgauge.raters.classifiers.saved import open_classifier
@@ -50,9 +50,8 @@ def test_each_fold_is_measured_against_its_own_majority_and_threshold(write: Wri
     found = train(write(rows), out=tmp_path / "out", baseline=True, folds=3, risk=0.45)
     [accuracy] = [f for f in found.figures if f.name == "accuracy"]
     material = training_data.gather([write(rows)], Learning(folds=3))
-    whole, _, _ = prepare(material, None, "refuse")
     right = 0
-    for fold in folded(whole, 3, 0.1, material.criterion.values):
+    for fold in divided(material, Learning(folds=3))[1:]:
         assert fold.test is not None
         assert not set(fold.test.groups) & {*fold.train.groups, *fold.dev.groups}
         assert not set(fold.train.groups) & set(fold.dev.groups)
@@ -71,10 +70,9 @@ def test_a_tasks_published_weights_and_constants_are_its_own(tmp_path: Path) -> 
     figures = {(f.name, f.label): f for f in found.figures}
     accuracy = figures["accuracy", ""]
     safe = next(part.labels["Safe Response"] / part.n for part in found.parts if part.name == "cross-validation")
-    assert accuracy.always == {"Safe Response": pytest.approx(safe)}
-    assert figures["recall", "Safe Response"].always == {"Safe Response": 1.0}
+    assert (accuracy.n, accuracy.majority) == (114, pytest.approx(safe, abs=0.1))
     assert not {"repeat_stability", "fleiss_kappa", "tie_rate", "failed_rate"} & {f.name for f in found.figures}
-    assert found.table["always Safe Response"].len() == len(found.figures)
+    assert found.table.height == len(found.figures)
     assert open_classifier(tmp_path / "out").rubric.name == found.rubric
 
 
@@ -107,14 +105,6 @@ def test_calibration_can_be_seen(write: Write, tmp_path: Path) -> None:
     counted = sum(b.n for b in found.calibration["cross-validation"].bins)
     assert counted == 60
     assert "](calibration.svg)" in (tmp_path / "out/card.md").read_text()
-
-
-def test_without_the_last_epoch_there_is_no_figure_of_it(tiny: Path, write: Write, tmp_path: Path) -> None:
-    path, test = write(encoders.rows(15)), write(encoders.rows(5, seed=4), "held.jsonl")
-    with_test = train(path, out=tmp_path / "a", encoder=tiny, test=test, **QUICK)
-    assert all(f.last is not None for f in with_test.figures if f.name == "accuracy")
-    assert all(f.last is None for f in train(path, out=tmp_path / "b", encoder=tiny, **QUICK).figures)
-    assert all(f.last is None for f in train(path, out=tmp_path / "c", baseline=True, test=test).figures)
 
 
 def test_a_users_training_file_is_cleared_of_the_test_dialogues(tmp_path: Path) -> None:

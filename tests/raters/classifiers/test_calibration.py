@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from mindgauge.raters.classifiers import calibration
-from mindgauge.raters.classifiers.parts import DataSplit, divide
+from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.records import Message, Sample
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -55,18 +55,6 @@ def test_temperature_stays_finite_where_all_is_right_or_wrong() -> None:
     logits = 5 * np.eye(LABELS)
     assert 0.05 < calibration.temperature(logits, np.arange(LABELS)) < 5
     assert calibration.temperature(logits, np.roll(np.arange(LABELS), 1)) == pytest.approx(20)
-
-
-def test_cross_fitting_uses_the_other_folds_only() -> None:
-    logits, part = drawn(400, sharpness=3.0)
-    found = calibration.cross_fitted(logits, part)
-    assert found.sum(axis=1) == pytest.approx(1)
-    after, before = (compared(p, part).ece for p in (found, softmax(logits, axis=1)))
-    assert after is not None and before is not None and after < before
-    rows = divide(part, [1 / calibration.FOLDS] * calibration.FOLDS, LABELS, 0)[0]
-    others = np.setdiff1d(np.arange(400), rows)
-    theirs = calibration.temperature(logits[others], part.codes[others])
-    assert found[rows] == pytest.approx(softmax(logits[rows] / theirs, axis=1))
 
 
 def test_reliability_bins_add_up() -> None:

@@ -22,17 +22,11 @@ def test_what_is_read_is_what_dialogues_end_with() -> None:
         form.reads([reply, message, reply])
 
 
-def test_a_reply_needs_the_turn_it_answers() -> None:
-    assert form.needed(turns("user")) == 1
-    assert form.needed(turns("user", "assistant", "user")) == 1
-    assert form.needed(turns("user", "assistant", "user", "assistant")) == 2
-    assert form.needed(turns("user", "assistant", "assistant")) == 3
-    assert form.needed(turns("assistant")) == 1
-
-
 def test_earlier_turns_carry_their_tags() -> None:
     assert form.earlier(turns("system", "user", "assistant", "user")) == "[system]turn 0[seeker]turn 1[supporter]turn 2"
     assert not form.earlier(turns("user"))
+    typed = (Message("user", "so [supporter] you [x]"), Message("user", "hm"))
+    assert form.earlier(typed) == "[seeker]so (supporter) you [x]"
 
 
 def test_blank_turns_say_nothing_and_blank_dialogues_are_refused() -> None:

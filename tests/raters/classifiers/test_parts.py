@@ -48,8 +48,8 @@ def test_training_data_is_cleared_of_what_is_tested() -> None:
     train = [sample("one"), sample("TWO", "b"), sample("three", cluster="talk"), sample(LONG)]
     test = [sample("two"), sample("seven", cluster="talk")]
     found = parts.separate(train, test)
-    assert [s.messages[0].content for s in found.train] == ["one", LONG]
-    assert (found.duplicates, found.related) == (1, 1)
+    assert [s.messages[0].content for s in found[0]] == ["one", LONG]
+    assert found[1:] == (1, 1)
     assert parts.separate(train, []) == (train, 0, 0)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.raters.classifiers import pretrained
+from mindgauge.raters.classifiers import encoder
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records.errors import UsageError
 from tests.on_use import OnUse
@@ -56,12 +56,6 @@ def no_tokenizer(folder: Path) -> None:
         path.unlink()
 
 
-def no_tags(folder: Path) -> None:
-    path = folder / "tokenizer.json"
-    path.write_text(path.read_text(encoding="utf-8").replace("[seeker]", "[other]"), encoding="utf-8")
-    (folder / "tokenizer_config.json").unlink()
-
-
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -71,7 +65,6 @@ def no_tags(folder: Path) -> None:
         (config(id2label={"0": "a", "1": "b"}), r"its weights lack classifier\.bias and 1 more"),
         (config(hidden_size="wide"), "not an encoder that transformers can open"),
         (no_tokenizer, "its tokenizer has no vocabulary"),
-        (no_tags, "its tokenizer is not the one it was trained with"),
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "not an encoder that transformers can open"),
     ],
 )
@@ -122,5 +115,5 @@ def test_a_tokenizer_that_knows_no_segments_is_refused(tmp_path: Path) -> None:
 
 
 def test_lack_of_memory_is_not_taken_for_a_bad_file() -> None:
-    with pytest.raises(torch.OutOfMemoryError), pretrained.explained("x"):
+    with pytest.raises(torch.OutOfMemoryError), encoder.explained("x"):
         raise torch.OutOfMemoryError("no memory")

@@ -18,11 +18,11 @@ def test_standing_is_macro_f1_and_mean_log_likelihood() -> None:
     generator = np.random.default_rng(1)
     logits, codes = generator.normal(size=(50, 3)), generator.integers(0, 2, 50)
     found = calibration.standing(logits, codes)
-    assert found.macro_f1 == pytest.approx(f1_score(codes, logits.argmax(axis=1), average="macro", labels=[0, 1]))
+    assert found["macro_f1"] == pytest.approx(f1_score(codes, logits.argmax(axis=1), average="macro", labels=[0, 1]))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    assert found.log_likelihood == pytest.approx(-log_loss(codes, probabilities, labels=[0, 1, 2]))
-    assert calibration.SelectionScore(0.5, -2.0) > calibration.SelectionScore(0.4, -0.1)
-    assert calibration.SelectionScore(0.5, -1.0) > calibration.SelectionScore(0.5, -2.0)
+    assert found["log_likelihood"] == pytest.approx(-log_loss(codes, probabilities, labels=[0, 1, 2]))
+    history = [{"macro_f1": f1, "log_likelihood": x} for f1, x in ((0.4, -0.1), (0.5, -2.0), (0.5, -1.0), (0.5, -1.0))]
+    assert calibration.best(history) == 2
 
 
 def test_collapse_is_one_label_or_nothing_gained() -> None:

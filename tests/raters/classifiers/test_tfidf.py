@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from safetensors import safe_open
+from scipy.sparse import hstack
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from mindgauge.raters.classifiers import form, tfidf
 from mindgauge.records import Message
@@ -43,19 +45,12 @@ def test_logits_do_not_depend_on_the_company(monkeypatch: pytest.MonkeyPatch) ->
     model, _ = tfidf.fit(*part(30, 0), np.ones(3), part(10, 1))
     dialogues = part(20, 2)[0]
     whole = model.logits(dialogues)
-    monkeypatch.setattr(tfidf, "BLOCK", 100)
+    monkeypatch.setattr(tfidf, "BLOCK", 7)
     told: list[int] = []
     assert model.logits(dialogues, told.append) == pytest.approx(whole, abs=1e-6)
     assert len(told) > 5 and told[-1] == len(dialogues)
     again, _ = tfidf.fit(*part(30, 0), np.ones(3), part(10, 1))
-    assert all(np.array_equal(a, b) for a, b in zip(again.coefficients, model.coefficients, strict=True))
-
-
-def test_blocks_are_small_unless_a_dialogue_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tfidf, "BLOCK", 10)
-    dialogues = [(Message("user", "x" * length),) for length in (4, 6, 1, 30, 10, 11)]
-    assert [len(block) for block in tfidf._blocks(dialogues)] == [2, 1, 1, 1, 1]
-    assert list(tfidf._blocks([])) == []
+    assert all(np.array_equal(tensor, model.tensors[name]) for name, tensor in again.tensors.items())
 
 
 def test_a_reply_and_what_it_answers_are_told_apart() -> None:
@@ -75,3 +70,21 @@ def test_a_label_without_an_example_is_never_given() -> None:
     logits = model.logits(part(20, 2)[0])
     assert logits[:, 1] == pytest.approx(tfidf.NEVER)
     assert set(logits.argmax(axis=1)) == {0, 2}
+
+
+def test_tf_idf_is_scikit_learns() -> None:
+    """Hashed features of one field beside the vectorizers that name every one of them."""
+    texts = ["I cannot sleep. Nothing helps, nothing!", "Nothing helps me sleep", "我今天很累，睡不着觉。", "今天很累 again", "𝄞𝄞"]
+    kinds = ({"analyzer": "char", "ngram_range": (1, 3)}, {"token_pattern": r"[^\W_]+", "ngram_range": (1, 2)})
+    counts = hstack([CountVectorizer(min_df=2, **kind).fit_transform(texts) for kind in kinds])
+    theirs = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    hashed = tfidf.count_ngrams([(Message("user", text),) for text in texts])
+    frequency = np.bincount(hashed.indices, minlength=hashed.shape[1])
+    bucket = np.flatnonzero(frequency >= tfidf.MIN_DIALOGUES)
+    ours = tfidf.weighed(hashed, bucket, np.log((1 + len(texts)) / (1 + frequency[bucket])) + 1)
+    assert ours.shape == theirs.shape
+    assert (ours @ ours.T).toarray() == pytest.approx((theirs @ theirs.T).toarray(), abs=1e-6)
+
+
+def test_what_no_protocol_can_carry_is_read() -> None:
+    assert tfidf.count_ngrams([(Message("user", "a\ud800b\0c"),), (Message("user", ""),)]).shape[0] == 2

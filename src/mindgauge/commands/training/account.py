@@ -91,7 +91,7 @@ class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """The seed whose classifier was saved."""
     figures: list[TrainedFigure]
     calibration: dict[str, Calibration]
-    """By part; `…, before` are probabilities without a temperature. On development data they are cross-fitted."""
+    """By part; `…, before` are probabilities without a temperature."""
     abstention: dict[str, Abstention]
     """By part, where a risk was stated."""
     decision: Decision
@@ -140,22 +140,13 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
     seed = 0 if folds else list(trials).index(chosen)
     chance = [special.softmax(logits, axis=1) for logits in scaled]
     majority = np.repeat([held.train.counts(len(values)).argmax() for held, _ in measured], sizes)
-    dev = np.array(chosen.dev)
-    calibrated = {
-        f"{DEVELOPMENT}, before": (special.softmax(dev, axis=1), splits.dev),
-        DEVELOPMENT: (calibration.cross_fitted(dev, splits.dev), splits.dev),
-    }
+    calibrated = {f"{name}, before": special.softmax(raw[seed], axis=1), name: chance[seed]}
     abstentions: dict[str, Abstention] = {}
     if learning.risk is not None:
         abstentions[DEVELOPMENT] = _threshold(splits, chosen, learning.risk)
-    if name != DEVELOPMENT:
-        calibrated[f"{name}, before"] = special.softmax(raw[seed], axis=1), part
-        calibrated[name] = chance[seed], part
-        if learning.risk is not None:
+        if name != DEVELOPMENT:
             thresholds = [_threshold(held, t[seed], learning.risk).threshold for held, t in measured]
-            abstentions[name] = calibration.abstention(
-                chance[seed], part, np.repeat(np.array(thresholds, float), sizes)
-            )
+            abstentions[name] = calibration.abstention(chance[seed], part, np.repeat(np.array(thresholds, float), sizes))
     trained = Trained(
         out=str(folder), kind="tfidf" if learning.encoder is None else "encoder", encoder=learning.encoder,
         data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
@@ -167,7 +158,7 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         trials=[trial.summary for _, of_fold in (final, *folds) for trial in of_fold],
         chosen=chosen.seed,
         figures=_figures(name, part, material, [probabilities.argmax(axis=1) for probabilities in chance], seed, majority),
-        calibration={title: calibration.calibration(p, some.codes, some.groups) for title, (p, some) in calibrated.items()},
+        calibration={title: calibration.calibration(p, part.codes, part.groups) for title, p in calibrated.items()},
         abstention=abstentions,
         decision=Decision(
             "tfidf" if learning.encoder is None else "encoder", material.rubric.name, material.rubric.hash,

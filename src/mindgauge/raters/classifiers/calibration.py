@@ -70,9 +70,9 @@ def class_weights(scheme: str, counts: Codes, criterion: Criterion, published: M
     Raises:
         UsageError: there is no such choice, or nothing is published for this task.
     """
-    if scheme == BALANCED:
+    if scheme == "balanced":
         return np.where(counts > 0, counts.sum() / (np.maximum(counts, 1) * (counts > 0).sum()), 1.0)
-    if scheme == NONE:
+    if scheme == "none":
         return np.ones(len(counts))
     if scheme != "published":
         raise UsageError(f"--weights is balanced, published or none, not {scheme!r}")
