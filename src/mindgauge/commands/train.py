@@ -144,7 +144,6 @@ def train(
 def _source(learning: Learning) -> dict[str, str]:
     """See that what is trained can be had, and say which weights it begins with."""
     if learning.encoder is None:
-        encoders.need(encoders.BASELINE)
         return {}
     revision = encoders.check(learning.encoder)
     encoders.place(learning.device)

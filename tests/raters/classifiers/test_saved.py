@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mindgauge import benchmarks
-from mindgauge.raters.classifiers import encoder, labelled, saved, tfidf
+from mindgauge.raters.classifiers import labelled, saved, tfidf
 from mindgauge.raters.classifiers.form import dialogue
 from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.raters.classifiers.saved import Decision, open_classifier
@@ -162,14 +162,6 @@ def test_features_of_another_version_are_refused(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(tfidf, "FEATURES", "other ones")
     with pytest.raises(UsageError, match=r"its features are .* this version reads other ones; train again"):
         open_classifier(folder)
-
-
-def test_a_library_that_is_not_installed_is_named() -> None:
-    encoder.need(("sys", "numpy"))
-    with pytest.raises(
-        UsageError, match=r"no_such_library is not installed; `pip install 'mindgauge\[classifier\]'` brings it"
-    ):
-        encoder.need(("sys", "no_such_library"))
 
 
 def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:

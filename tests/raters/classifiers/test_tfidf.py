@@ -74,7 +74,13 @@ def test_a_label_without_an_example_is_never_given() -> None:
 
 def test_tf_idf_is_scikit_learns() -> None:
     """Hashed features of one field beside the vectorizers that name every one of them."""
-    texts = ["I cannot sleep. Nothing helps, nothing!", "Nothing helps me sleep", "我今天很累，睡不着觉。", "今天很累 again", "𝄞𝄞"]
+    texts = [
+        "I cannot sleep. Nothing helps, nothing!",
+        "Nothing helps me sleep",
+        "我今天很累，睡不着觉。",
+        "今天很累 again",
+        "𝄞𝄞",
+    ]
     kinds = ({"analyzer": "char", "ngram_range": (1, 3)}, {"token_pattern": r"[^\W_]+", "ngram_range": (1, 2)})
     counts = hstack([CountVectorizer(min_df=2, **kind).fit_transform(texts) for kind in kinds])
     theirs = TfidfTransformer(sublinear_tf=True).fit_transform(counts)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters.classifiers import encoder, form, training
+from mindgauge.raters.classifiers import form
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records import Message
 from tests.thinned import examples
@@ -29,8 +28,8 @@ def talk(*contents: str) -> form.Dialogue:
 
 
 def words(opened: Encoder, *dialogues: form.Dialogue, longest: int = 64) -> list[str]:
-    encoded = Encoder(opened.model, opened.tokenizer, longest).encode(dialogues)
-    return [" ".join(opened.tokenizer.convert_ids_to_tokens(ids)) for ids in encoded["input_ids"]]
+    encoded = Encoder(opened.model, opened.tokenizer, longest).tensors(dialogues)
+    return [" ".join(opened.tokenizer.convert_ids_to_tokens(ids)).replace(" [PAD]", "") for ids in encoded["input_ids"]]
 
 
 def test_the_last_turn_is_a_segment_of_its_own(opened: Encoder) -> None:
@@ -39,7 +38,7 @@ def test_the_last_turn_is_a_segment_of_its_own(opened: Encoder) -> None:
         "[CLS] [ see ##ker ] work was fine [SEP] w ##h ##y ? [SEP]".replace("see ##ker", "s ##e ##e ##k ##e ##r"),
         "[CLS] [SEP] work was fine [SEP]",
     ]
-    assert opened.encode(dialogues)["shortened"] == 0
+    assert opened.shortened(dialogues) == 0
 
 
 def test_what_a_person_types_is_never_a_special_token(opened: Encoder) -> None:
@@ -52,7 +51,7 @@ def test_the_oldest_words_go_first(opened: Encoder) -> None:
     long = talk("the walk helped", "good", "work was fine", "again")
     [line] = words(opened, long, longest=11)
     assert line == "[CLS] ##k ##e ##r ] work was fine [SEP] again [SEP]"
-    assert Encoder(opened.model, opened.tokenizer, 11).encode([long, talk("work")])["shortened"] == 1
+    assert Encoder(opened.model, opened.tokenizer, 11).shortened([long, talk("work")]) == 1
     opened.tokenizer.truncation_side = "right"
     assert words(opened, long, longest=11) == [line], "a folder's own side does not matter"
 
@@ -60,22 +59,7 @@ def test_the_oldest_words_go_first(opened: Encoder) -> None:
 @examples(40)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(16, 40))
 def test_no_dialogue_is_longer_than_allowed(opened: Encoder, lengths: list[int], longest: int) -> None:
-    found = Encoder(opened.model, opened.tokenizer, longest).encode([talk(*("work " * n for n in lengths))])
-    assert encoder.lengths(found)[0] <= longest
-
-
-@given(st.lists(st.integers(1, 500), max_size=80), st.integers(1, 4000))
-def test_batches_by_budget_hold_every_row_once(lengths: list[int], budget: int) -> None:
-    found = list(encoder.by_budget(np.array(lengths, dtype=np.intp), budget))
-    assert sorted(row for batch in found for row in batch) == list(range(len(lengths)))
-    for batch in found:
-        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= budget
-
-
-def test_training_batches_are_random_and_of_like_length() -> None:
-    lengths = np.random.default_rng(0).integers(1, 500, 1000)
-    one, same, other = (training._batches(lengths, 16, seed) for seed in (1, 1, 2))
-    assert sorted(row for batch in one for row in batch) == list(range(1000))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    assert sum(lengths[b].max() * len(b) for b in one) < 1.2 * lengths.sum()
+    dialogue = talk(*("work " * n for n in lengths))
+    cut, whole = (Encoder(opened.model, opened.tokenizer, size) for size in (longest, 1000))
+    found, full = (one.tensors([dialogue])["input_ids"].shape[1] for one in (cut, whole))
+    assert found == min(full, longest) and cut.shortened([dialogue]) == (full > longest)

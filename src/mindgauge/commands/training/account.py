@@ -15,7 +15,7 @@ from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.raters.classifiers.saved import Decision
-from mindgauge.raters.classifiers.training import Trial, TrialSplits, TrialSummary
+from mindgauge.raters.classifiers.training import Trial, TrialSplits
 from mindgauge.records import Status
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.files import private
@@ -86,7 +86,7 @@ class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     tested: str
     """The part that the figures are on: `test`, `cross-validation` or, where there is neither, `development`."""
     parts: list[PartSummary]
-    trials: list[TrialSummary]
+    trials: list[Trial]
     chosen: int
     """The seed whose classifier was saved."""
     figures: list[TrainedFigure]
@@ -146,7 +146,9 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         abstentions[DEVELOPMENT] = _threshold(splits, chosen, learning.risk)
         if name != DEVELOPMENT:
             thresholds = [_threshold(held, t[seed], learning.risk).threshold for held, t in measured]
-            abstentions[name] = calibration.abstention(chance[seed], part, np.repeat(np.array(thresholds, float), sizes))
+            abstentions[name] = calibration.abstention(
+                chance[seed], part, np.repeat(np.array(thresholds, float), sizes)
+            )
     trained = Trained(
         out=str(folder), kind="tfidf" if learning.encoder is None else "encoder", encoder=learning.encoder,
         data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
@@ -155,7 +157,7 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
             PartSummary(title, len(some), len(np.unique(some.groups)), dict(zip(map(str, values), some.counts(len(values)).tolist(), strict=True)))
             for title, some in {"train": splits.train, DEVELOPMENT: splits.dev, name: part}.items()
         ],
-        trials=[trial.summary for _, of_fold in (final, *folds) for trial in of_fold],
+        trials=[msgspec.structs.replace(trial, dev=[], test=[]) for _, of_fold in (final, *folds) for trial in of_fold],
         chosen=chosen.seed,
         figures=_figures(name, part, material, [probabilities.argmax(axis=1) for probabilities in chance], seed, majority),
         calibration={title: calibration.calibration(p, part.codes, part.groups) for title, p in calibrated.items()},

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,27 +22,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
-BASELINE = ("sklearn", "safetensors")
-ENCODER = ("torch", "transformers", "safetensors", "sklearn")
-BUDGETS = {"cpu": 2048, "cuda": 32768}
-"""Tokens of one batch when classifying, padding included, by device; what does not fit a processor's cache is slower."""
+BATCHES = {"cpu": 8, "cuda": 128}
+"""Dialogues that are classified at once, by device; what does not fit a processor's cache is slower."""
 SHORTEST = 16
 """Tokens that a dialogue must be allowed, so that of a reply and of what it answers something is left."""
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
-
-
-def need(libraries: tuple[str, ...]) -> None:
-    """See that libraries are installed, without importing them.
-
-    Raises:
-        UsageError: one is not.
-    """
-    missing = next((name for name in libraries if find_spec(name) is None), None)
-    if missing is not None:
-        raise UsageError(f"{missing} is not installed; `pip install 'mindgauge[classifier]'` brings it")
 
 
 class Encoder:
@@ -56,7 +41,6 @@ class Encoder:
         self.tokenizer = tokenizer
         self.tokenizer.truncation_side = "left"  # the newest words stay
         self.max_length = max_length
-        self.budget = BUDGETS.get(model.device.type, BUDGETS["cpu"])
 
     @classmethod
     def start(cls, name: str, labels: Sequence[str], max_length: int, device: str = "auto") -> Encoder:
@@ -105,41 +89,45 @@ class Encoder:
         """How many labels its logits are of, q."""
         return int(self.model.config.num_labels)
 
-    def encode(self, dialogues: Sequence[form.Dialogue]) -> dict[str, Any]:
-        """Return dialogues as token ids: earlier turns with their tags, then the last turn as a segment of its own.
+    def tensors(self, dialogues: Sequence[form.Dialogue]) -> Any:
+        """Return a padded batch as the model takes it: earlier turns with their tags, then the last turn as a segment.
 
-        Where a dialogue is longer than `max_length`, the oldest words of the longer segment are left out; `shortened`
-        counts such dialogues.
+        Where a dialogue is longer than `max_length`, the oldest words of the longer segment are left out.
         """
-        if not dialogues:
-            return {"input_ids": [], "shortened": 0}
+        first, second = ([form.earlier(turns) for turns in dialogues], [turns[-1].content for turns in dialogues])
         encoded = self.tokenizer(
-            [form.earlier(turns) for turns in dialogues], [turns[-1].content for turns in dialogues],
-            truncation="longest_first", max_length=self.max_length, split_special_tokens=True, verbose=False,
+            first, second, padding=True, truncation="longest_first", max_length=self.max_length,
+            split_special_tokens=True, return_tensors="pt",
         )  # fmt: skip
-        return {**encoded, "shortened": sum(bool(one.overflowing) for one in encoded.encodings)}
+        return encoded.to(self.model.device)
+
+    def shortened(self, dialogues: Sequence[form.Dialogue]) -> int:
+        """Count the dialogues that are too long and lose words."""
+        texts = [f"{form.earlier(turns)}{turns[-1].content}" for turns in dialogues]
+        ids = self.tokenizer(texts, split_special_tokens=True, verbose=False)["input_ids"] if texts else []
+        return sum(len(one) >= self.max_length for one in ids)  # a pair of segments has one token more
 
     def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q); `progress` hears how many dialogues are done."""
-        return self.classify(self.encode(dialogues), progress)
+        """Return logits of shape (n, q), in the order of the dialogues; `progress` hears how many are done.
 
-    def classify(self, encoded: dict[str, Any], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return the logits of encoded dialogues, in their order.
+        Batches hold dialogues of like length, so that padding costs little; where memory runs out, fewer are tried.
 
         Raises:
-            MindgaugeError: the memory does not suffice, even for batches of half the size.
+            MindgaugeError: the memory does not suffice for a single dialogue.
         """
         import torch
 
-        logits = np.empty((len(encoded["input_ids"]), self.outputs))
+        logits = np.empty((len(dialogues), self.outputs))
+        order = np.argsort([-form.characters(turns) for turns in dialogues], kind="stable")
+        size = BATCHES.get(self.model.device.type, BATCHES["cpu"])
+        waiting = [order[start : start + size] for start in range(0, len(order), size)]
         self.model.eval()
-        waiting = list(by_budget(lengths(encoded), self.budget))
         count = 0
         with torch.inference_mode(), self.precision(), enough():
             while waiting:
                 rows = waiting.pop(0)
                 try:
-                    logits[rows] = self.model(**self.tensors(encoded, rows)).logits.float().cpu().numpy()
+                    logits[rows] = self.model(**self.tensors([dialogues[i] for i in rows])).logits.float().cpu().numpy()
                 except RuntimeError as error:
                     if len(rows) == 1 or not ran_out(error):
                         raise
@@ -150,11 +138,6 @@ class Encoder:
                     progress(count)
         return logits
 
-    def tensors(self, encoded: dict[str, Any], rows: Codes) -> dict[str, Any]:
-        """Return some rows as the model takes them, padded to the longest."""
-        columns = {name: [encoded[name][i] for i in rows] for name in encoded if name != "shortened"}
-        return dict(self.tokenizer.pad(columns, return_tensors="pt").to(self.model.device))
-
     def precision(self) -> contextlib.AbstractContextManager[object]:
         """Compute in bfloat16 on a GPU, in float32 elsewhere."""
         import torch
@@ -162,24 +145,6 @@ class Encoder:
         on_gpu = self.model.device.type == "cuda"
         half: contextlib.AbstractContextManager[object] = torch.autocast(self.model.device.type, torch.bfloat16, on_gpu)
         return half
-
-
-def lengths(encoded: dict[str, Any]) -> Codes:
-    """Return the tokens of each encoded dialogue."""
-    return np.array([len(ids) for ids in encoded["input_ids"]], dtype=np.intp)
-
-
-def by_budget(sizes: Codes, tokens: int) -> Iterator[Codes]:
-    """Cut rows into batches of like length, the longest first, so that padding costs little.
-
-    A batch holds at most `tokens` tokens, padding included, and at least one row.
-    """
-    order = np.argsort(-sizes, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, tokens // int(sizes[order[start]]))
-        yield order[start : start + size]
-        start += size
 
 
 def place(device: str) -> str:
@@ -193,7 +158,7 @@ def place(device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     kind, _, number = device.partition(":")
-    if kind not in BUDGETS or (number and not number.isdecimal()):
+    if kind not in BATCHES or (number and not number.isdecimal()):
         raise UsageError(f"--device {device}: there is no such device; it is auto, cpu or cuda")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise UsageError(f"--device {device}: torch sees no GPU of that number here; use --device cpu or auto")
@@ -210,7 +175,6 @@ def check(name: str) -> str:
         UsageError: there is no such folder, its weights are pickled, or the hub has none of this name or cannot be
             reached.
     """
-    need(ENCODER)
     from transformers import AutoConfig
 
     folder = Path(name)

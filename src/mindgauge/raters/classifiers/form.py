@@ -66,6 +66,11 @@ def earlier(turns: Dialogue) -> str:
     return "".join(TAGS[turn.role] + _TYPED.sub(r"(\1)", turn.content) for turn in turns[:-1])
 
 
+def characters(turns: Dialogue) -> int:
+    """Return how long a dialogue is."""
+    return sum(len(turn.content) for turn in turns)
+
+
 def key(messages: Sequence[Message]) -> str:
     """Return what two dialogues have in common that differ in width, letter case and blanks only."""
     return "\0".join(f"{message.role}:{plain(message.content)}" for message in messages)

@@ -190,7 +190,6 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
                 raise UsageError(f"{file}: not a part of a classifier ({error.strerror})") from error
     model: Tfidf | Encoder
     if decision.kind == Tfidf.kind:
-        encoder.need(encoder.BASELINE)
         model = Tfidf.load(folder)
     else:
         with encoder.enough():

@@ -1,7 +1,6 @@
 """Training one classifier for each seed, and in cross-validation for each fold, so that a kill costs little.
 
-A trial that is done is a JSON file of figures and logits; an encoder's under way is a checkpoint after each epoch. The
-same plan goes on from either. An encoder learns by weighted cross-entropy, AdamW without decay on biases and
+A trial that is done is a JSON file of figures and logits, and the same plan goes on behind it. An encoder learns by weighted cross-entropy, AdamW without decay on biases and
 normalisations, a linear schedule with warm-up and clipped gradients, in the length-grouped batches of `transformers`.
 """
 
@@ -32,12 +31,13 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
+    Labelled = tuple[Sequence[form.Dialogue], Codes]
     Progress = Callable[[str, int, int], None]
 
 DECAY, WARMUP, NORM = 0.01, 0.1, 1.0
 """Weight decay, the share of steps in which the rate rises, and the length to which gradients are clipped."""
-MODEL, CHECKPOINT = "model", "checkpoint.pt"
-"""In a trial's folder: the folder of its weights, and the file from which its training goes on."""
+MODEL = "model"
+"""In a trial's folder: the folder of its weights."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,10 +64,11 @@ class TrialSplits(msgspec.Struct, frozen=True):
     test: DataSplit | None
 
 
-class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
+class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One training: which epoch (of the baseline: which penalty) was kept, from 1, and what each reached.
 
-    `collapsed` says why it came to nothing, if it did; `shortened` counts dialogues that were too long.
+    `collapsed` says why it came to nothing, if it did; `shortened` counts dialogues that were longer than `max_length`
+    tokens. `dev` and `test` are logits, row by row; an account of the training leaves them out.
     """
 
     seed: int
@@ -76,21 +77,11 @@ class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
     history: list[dict[str, float]]
     collapsed: str
     seconds: float
-    device: str = "cpu"
-    max_length: int = 0
-    shortened: int = 0
-
-
-class Trial(TrialSummary, frozen=True, kw_only=True):
-    """One finished training with its logits on development and test part, row by row."""
-
-    dev: list[list[float]]
-    test: list[list[float]]
-
-    @property
-    def summary(self) -> TrialSummary:
-        """The same without logits."""
-        return msgspec.convert(self, TrialSummary, from_attributes=True)
+    device: str
+    max_length: int
+    shortened: int
+    dev: list[list[float]] = []
+    test: list[list[float]] = []
 
 
 def run(
@@ -117,42 +108,37 @@ def run(
     place = folder / _name(seed, fold)
     record = place / "trial.json"
     if record.is_file():
-        (place / CHECKPOINT).unlink(missing_ok=True)
         try:
             return msgspec.json.decode(bounds.content(record), type=Trial)
         except msgspec.DecodeError as error:
             raise UsageError(f"{record}: damaged; delete {place}, and the same command trains it again") from error
     place.mkdir(parents=True, exist_ok=True)
     told = partial(progress, f"training {_name(seed, fold)}") if progress is not None else None
-    train, dev, test = ([form.dialogue(sample) for sample in part.samples] if part is not None else []
-                        for part in (parts.train, parts.dev, parts.test))  # fmt: skip
+    subsets = (parts.train, parts.dev, parts.test)
+    train, dev, test = ([form.dialogue(s) for s in part.samples] if part is not None else [] for part in subsets)
     began = time.perf_counter()
     model: tfidf.Tfidf | Encoder
-    extent: dict[str, Any] = {}
     if recipe.encoder is None:
         model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), told)
+        device, longest, shortened = "cpu", 0, 0
     else:
         import torch
 
         torch.manual_seed(seed)
         with encoders.enough():
             model = Encoder.start(recipe.encoder, labels, recipe.max_length, recipe.device)
-            encoded = model.encode(train)
-            checked = model.encode(dev)
-            history = fit(model, (encoded, parts.train.codes), (checked, parts.dev.codes), weights, recipe, seed=seed,
-                          checkpoint=place / CHECKPOINT, progress=told)  # fmt: skip
-        extent = {"device": model.model.device.type, "max_length": model.max_length,
-                  "shortened": encoded["shortened"] + checked["shortened"] + model.encode(test)["shortened"]}  # fmt: skip
+            history = fit(model, (train, parts.train.codes), (dev, parts.dev.codes), weights, recipe, seed, told)
+        device, longest, shortened = model.model.device.type, model.max_length, model.shortened([*train, *dev, *test])
     logits = model.logits(dev)
     if fold is None:
         (place / MODEL).mkdir(exist_ok=True)
         model.save(place / MODEL)
     trial = Trial(
         seed=seed, fold=fold, kept=best(history) + 1, history=history, collapsed=collapse(logits, parts.dev.codes),
-        seconds=round(time.perf_counter() - began, 3), **extent, dev=logits.tolist(), test=model.logits(test).tolist(),
+        seconds=round(time.perf_counter() - began, 3), device=device, max_length=longest, shortened=shortened,
+        dev=logits.tolist(), test=model.logits(test).tolist(),
     )  # fmt: skip
     private.write(record, msgspec.json.encode(trial))
-    (place / CHECKPOINT).unlink(missing_ok=True)
     return trial
 
 
@@ -183,21 +169,20 @@ def move(folder: Path, trial: Trial, target: Path) -> None:
 
 
 def fit(
-    encoder: Encoder, train: tuple[dict[str, Any], Codes], dev: tuple[dict[str, Any], Codes], weights: Floats,
-    recipe: Recipe, *, seed: int, checkpoint: Path, progress: Callable[[int, int], None] | None = None,
+    encoder: Encoder, train: Labelled, dev: Labelled, weights: Floats, recipe: Recipe, seed: int,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, float]]:  # fmt: skip
-    """Fine-tune an encoder, from its checkpoint if there is one; it then has the weights of its best epoch.
+    """Fine-tune an encoder, which then has the weights of its best epoch.
 
     Training stops when `patience` epochs have not done better on the development part.
 
     Args:
         encoder: as `Encoder.start` returns it; trained in place.
-        train: n encoded dialogues and their labels, shape (n,).
+        train: n dialogues and their labels, shape (n,).
         dev: the development part, likewise.
         weights: shape (q,), what an example of each label weighs.
         recipe: how to train.
         seed: of dropout and of the order of examples.
-        checkpoint: the file that is replaced after each epoch.
         progress: hears how many steps are done, of how many.
 
     Returns:
@@ -205,103 +190,68 @@ def fit(
 
     Raises:
         MindgaugeError: memory runs out, or the loss is no number.
-        UsageError: the checkpoint is damaged.
     """
     import torch
+    from transformers.trainer_pt_utils import get_length_grouped_indices
 
-    model, history = encoder.model, []
-    per_epoch = math.ceil(len(train[1]) / recipe.batch)
-    steps = per_epoch * recipe.epochs
-    state = _prepared(model, recipe, steps)
-    kept: dict[str, Any] = {}
-    if checkpoint.is_file():
-        history, kept = _resume(state, checkpoint, model.device)
+    model, history, kept = encoder.model, list[dict[str, float]](), {}
+    lengths = [form.characters(turns) for turns in train[0]]
+    per_epoch = math.ceil(len(lengths) / recipe.batch)
+    optimizer, schedule = _prepared(model, recipe, per_epoch * recipe.epochs)
     while len(history) < recipe.epochs and not (history and 0 < recipe.patience <= len(history) - 1 - best(history)):
         epoch = len(history)
         torch.manual_seed(seed * 1000 + epoch)
         model.train()
+        order = np.array(get_length_grouped_indices(lengths, recipe.batch))
         losses = []
-        for number, rows in enumerate(_batches(encoders.lengths(train[0]), recipe.batch, seed * 1000 + epoch), 1):
-            losses.append(step(encoder, state, train, rows, weights, recipe.accumulate))
+        for start in range(0, len(order), recipe.batch):
+            losses.append(gradients(encoder, train, order[start : start + recipe.batch], weights, recipe.accumulate))
             if not math.isfinite(losses[-1]):
                 raise MindgaugeError(f"the loss became {losses[-1]} in epoch {epoch + 1}; lower --lr")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), NORM)
+            optimizer.step()
+            schedule.step()
             if progress is not None:
-                progress(epoch * per_epoch + number, steps)
-        logits = encoder.classify(dev[0])
+                progress(epoch * per_epoch + len(losses), per_epoch * recipe.epochs)
+        logits = encoder.logits(dev[0])
         if not np.isfinite(logits).all():
             raise MindgaugeError(f"the weights gave no numbers any more after epoch {epoch + 1}; lower --lr")
         history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **standing(logits, dev[1])})
         if best(history) == epoch:  # on a GPU memory is dear
             kept = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-        with private.written(checkpoint) as file:
-            states = {name: part.state_dict() for name, part in state.items()}
-            torch.save({**states, "history": history, "kept": kept}, file)
     model.load_state_dict(kept)
     return history
 
 
-def _prepared(model: Any, recipe: Recipe, steps: int) -> dict[str, Any]:
-    """Return what changes in training: the model, its optimizer, and the schedule of its learning rate."""
+def _prepared(model: Any, recipe: Recipe, steps: int) -> tuple[Any, Any]:
+    """Return the optimizer of a model, and the schedule of its learning rate."""
     import torch
     from transformers import get_linear_schedule_with_warmup
 
-    parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": DECAY},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in model.parameters() if p.ndim <= 1], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=recipe.lr, fused=True)
-    schedule = get_linear_schedule_with_warmup(optimizer, math.ceil(WARMUP * steps), steps)
-    return {"model": model, "optimizer": optimizer, "schedule": schedule}
+    return optimizer, get_linear_schedule_with_warmup(optimizer, math.ceil(WARMUP * steps), steps)
 
 
-def step(
-    encoder: Encoder, state: dict[str, Any], train: tuple[dict[str, Any], Codes], rows: Codes, weights: Floats, pieces: int
-) -> float:  # fmt: skip
-    """Take one step on some rows and return their weighted mean loss.
+def gradients(encoder: Encoder, train: Labelled, rows: Codes, weights: Floats, pieces: int) -> float:
+    """Compute the gradients of one step and return the weighted mean loss of its rows.
 
     However many pieces the rows are cut into, the gradient is that of Σ w_i · loss_i / Σ w_i over all of them.
     """
     import torch
 
-    codes = torch.from_numpy(train[1]).to(encoder.model.device)
-    label_weights = torch.tensor(weights, dtype=torch.float32, device=codes.device)
+    label_weights = torch.tensor(weights, dtype=torch.float32, device=encoder.model.device)
     entropy = torch.nn.CrossEntropyLoss(label_weights, reduction="sum")
-    state["optimizer"].zero_grad()
-    total, loss = label_weights[codes[rows]].sum(), 0.0
+    encoder.model.zero_grad()
+    loss = 0.0
     for piece in np.array_split(rows, min(pieces, len(rows))):
+        codes = torch.from_numpy(train[1][piece]).to(encoder.model.device)
         with encoder.precision():
-            logits = encoder.model(**encoder.tensors(train[0], piece)).logits
-        share = entropy(logits.float(), codes[piece]) / total
+            logits = encoder.model(**encoder.tensors([train[0][i] for i in piece])).logits
+        share = entropy(logits.float(), codes) / float(weights[train[1][rows]].sum())
         share.backward()
         loss += float(share.detach())
-    torch.nn.utils.clip_grad_norm_(encoder.model.parameters(), NORM)
-    state["optimizer"].step()
-    state["schedule"].step()
     return loss
-
-
-def _batches(lengths: Codes, size: int, seed: int) -> list[Codes]:
-    """Cut rows into random batches of like length, as transformers' Trainer does."""
-    import torch
-    from transformers.trainer_pt_utils import get_length_grouped_indices
-
-    rows = np.array(
-        get_length_grouped_indices(lengths.tolist(), size, generator=torch.Generator().manual_seed(seed)), dtype=np.intp
-    )
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-def _resume(state: dict[str, Any], checkpoint: Path, device: Any) -> tuple[list[dict[str, float]], dict[str, Any]]:
-    """Go on from a file of ours; nothing in it can be run (`weights_only`)."""
-    import torch
-
-    try:
-        stored = torch.load(checkpoint, map_location=device, weights_only=True)
-        for name, part in state.items():
-            part.load_state_dict(stored[name])
-    except Exception as error:  # a damaged file raises anything
-        if encoders.ran_out(error):
-            raise
-        raise UsageError(f"{checkpoint}: damaged; delete it, and the same command starts this training anew") from error
-    return stored["history"], stored["kept"]
