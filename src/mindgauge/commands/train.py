@@ -133,7 +133,11 @@ def train(
     training.move(folder / "trials", training.choose(final[1]), folder)
     saved.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
-    private.write(folder / "calibration.svg", _diagrams(trained))
+    titles = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
+    sides = {f"{title}: {trained.tested}, n {(c := trained.calibration[part]).n}": c for title, part in titles.items()}
+    private.write(
+        folder / "calibration.svg", plots.draw_file(sides, "How often the classifier is right against how sure it is")
+    )
     private.write(folder / "card.md", card(trained))
     results = saved.known(msgspec.to_builtins(trained))
     content = {"versions": _versions(), "results": results, "ended": manifest.now()}
@@ -160,7 +164,7 @@ def _learned(splits: Sequence[TrialSplits], learning: Learning, material: Traini
     earlier = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
     if earlier is None:
         return learned
-    tested = [sample for held in folds or [final] for sample in (held.test or held.dev).samples]
+    tested = [sample for held in folds or [final] for sample in held.tested.samples]
     repeated = sum(earlier.how(sample) != "no" for sample in tested)
     if repeated:
         material.notes.append(
@@ -168,16 +172,6 @@ def _learned(splits: Sequence[TrialSplits], learning: Learning, material: Traini
             "their dialogues: the figures flatter"
         )
     return learned | earlier
-
-
-def _diagrams(trained: Trained) -> str:
-    """Draw how often the classifier is right against how sure it is, without and with the temperature."""
-    sides = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
-    calibrations = {
-        f"{name}: {trained.tested}, n {trained.calibration[part].n}": trained.calibration[part]
-        for name, part in sides.items()
-    }
-    return plots.draw_file(calibrations, "How often the classifier is right against how sure it is")
 
 
 def _versions() -> dict[str, str]:
@@ -191,21 +185,19 @@ def _versions() -> dict[str, str]:
 
 def _plan(material: TrainingData, learning: Learning, splits: Sequence[TrialSplits]) -> dict[str, Any]:
     """Write down what decides whether a later command goes on with this training."""
-    rows = [[[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else []
-             for part in (held.train, held.dev, held.test)] for held in splits]  # fmt: skip
+    subsets = [subset for held in splits for subset in (held.train, held.dev, held.tested)]
     plan: dict[str, Any] = {
         "data": material.name,
         "rubric": material.rubric.name,
         "rubric_hash": material.rubric.hash,
-        "train_hash": digest(rows),
+        "train_hash": digest([[(s.id, s.target, s.cluster) for s in subset.samples] for subset in subsets]),
         "kind": "tfidf" if learning.encoder is None else "encoder",
-        **({"folds": learning.folds} if learning.folds is not None else {}),
     }
+    if learning.folds is not None:
+        plan["folds"] = learning.folds
     if learning.encoder is not None:
-        recipe = {
-            name: getattr(learning, name) for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}
-        }
-        plan["recipe"] = recipe
+        names = [name for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}]
+        plan["recipe"] = {name: getattr(learning, name) for name in names}
     return plan
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,35 +99,31 @@ class ClassifierRater:
         """
         waiting, count = iter(subjects), 0
         while block := list(islice(waiting, BLOCK)):
-            yield from self._block(block, None if progress is None else partial(_beyond, progress, count))
+            yield from self._block(block, None if progress is None else lambda n, done=count: progress(done + n))
             count += len(block)
             if progress is not None:
                 progress(count)
 
     def _block(self, block: list[Subject], progress: Callable[[int], None] | None) -> Iterator[Rating]:
         answered = [(sample, reply) for sample, reply in block if reply is None or status_alone(reply) is Status.OK]
-        began = time.perf_counter()
         read = [with_reply(s, r) if r is not None else s for s, r in answered]
+        began = time.perf_counter()
         try:
             predicted = self.classifier.probabilities(read, progress)
         except MindgaugeError:
             raise
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is; the others are rated all the same
-            if len(block) > 1:
-                half = len(block) // 2
-                yield from self._block(block[:half], None)
-                yield from self._block(block[half:], None)
+            if len(block) == 1:
+                yield self._rating(*block[0], Status.UNPARSABLE, provenance={"problem": unread_because(error)})
             else:
-                ((sample, reply),) = block
-                subject = reply.id if reply is not None else sample.id
-                yield self._rating(subject, Status.UNPARSABLE, provenance={"problem": unread_because(error)})
+                for half in (block[: len(block) // 2], block[len(block) // 2 :]):
+                    yield from self._block(half, None)
             return
         seconds = (time.perf_counter() - began) / max(1, len(answered))
         decided = iter(zip(read, predicted.tolist(), self.classifier.decide(predicted), strict=True))
         for sample, reply in block:
-            subject = reply.id if reply is not None else sample.id
             if reply is not None and (status := status_alone(reply)) is not Status.OK:
-                yield self._rating(subject, status)
+                yield self._rating(sample, reply, status)
                 continue
             dialogue, probabilities, value = next(decided)
             named = zip(map(str, self.classifier.labels), (round(p, 4) for p in probabilities), strict=True)
@@ -136,19 +131,15 @@ class ClassifierRater:
             if self.classifier.seen is not None:
                 provenance["seen"] = self.classifier.seen.how(dialogue)
             if value is None:
-                yield self._rating(subject, Status.REFUSED, provenance={**provenance, "abstained": True})
+                yield self._rating(sample, reply, Status.REFUSED, provenance={**provenance, "abstained": True})
             else:
-                yield self._rating(subject, Status.OK, value=value, provenance=provenance)
+                yield self._rating(sample, reply, Status.OK, value=value, provenance=provenance)
 
-    def _rating(self, subject: str, status: Status, **fields: object) -> Rating:
+    def _rating(self, sample: Sample, reply: Reply | None, status: Status, **fields: object) -> Rating:
         return Rating(
-            subject, self.criterion.name, self.name, RaterKind.CLASSIFIER, 0, status,
+            (reply or sample).id, self.criterion.name, self.name, RaterKind.CLASSIFIER, 0, status,
             instrument=self.classifier.instrument, **fields,  # type: ignore[arg-type]  # value and provenance
         )  # fmt: skip
-
-
-def _beyond(progress: Callable[[int], None], before: int, count: int) -> None:
-    progress(before + count)
 
 
 def is_classifier(spec: object) -> bool:

@@ -13,7 +13,6 @@ from mindgauge.benchmarks.metrics import RatingTable, accuracy, cohen_kappa, est
 from mindgauge.raters.classifiers import calibration, parts, training
 from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
-from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.raters.classifiers.saved import Decision
 from mindgauge.raters.classifiers.training import Trial, TrialSplits
 from mindgauge.records import Status
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics import Metric
     from mindgauge.commands.training.data import TrainingData
     from mindgauge.commands.training.options import Learning
+    from mindgauge.raters.classifiers.parts import DataSplit
     from mindgauge.records import Value
 
     Codes = NDArray[np.intp]
@@ -133,12 +133,14 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
     chosen = training.choose(trials)
     name = CROSS_VALIDATION if folds else TEST if splits.test is not None else DEVELOPMENT
     measured = folds or [final]
-    part = parts.joined([held.dev if held.test is None else held.test for held, _ in measured])
-    raw = [np.concatenate([np.array(t[k].dev if name == DEVELOPMENT else t[k].test) for _, t in measured]) for k in range(len(trials))]  # fmt: skip
-    sizes = [len(held.dev if held.test is None else held.test) for held, _ in measured]
-    scaled = [logits / np.repeat([_temperature(held, t[k]) for held, t in measured], sizes)[:, None] for k, logits in enumerate(raw)]  # fmt: skip
+    part = parts.joined([held.tested for held, _ in measured])
+    sizes = [len(held.tested) for held, _ in measured]
+    raw, chance = [], []
+    for one in zip(*(of_fold for _, of_fold in measured), strict=True):
+        raw.append(np.concatenate([np.array(trial.tested) for trial in one]))
+        warmth = [_temperature(held, trial) for (held, _), trial in zip(measured, one, strict=True)]
+        chance.append(special.softmax(raw[-1] / np.repeat(warmth, sizes)[:, None], axis=1))
     seed = 0 if folds else list(trials).index(chosen)
-    chance = [special.softmax(logits, axis=1) for logits in scaled]
     majority = np.repeat([held.train.counts(len(values)).argmax() for held, _ in measured], sizes)
     calibrated = {f"{name}, before": special.softmax(raw[seed], axis=1), name: chance[seed]}
     abstentions: dict[str, Abstention] = {}
@@ -154,10 +156,10 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
         labels=list(map(str, values)), reads=material.reads, tested=name,
         parts=[
-            PartSummary(title, len(some), len(np.unique(some.groups)), dict(zip(map(str, values), some.counts(len(values)).tolist(), strict=True)))
+            _summary(title, some, values)
             for title, some in {"train": splits.train, DEVELOPMENT: splits.dev, name: part}.items()
         ],
-        trials=[msgspec.structs.replace(trial, dev=[], test=[]) for _, of_fold in (final, *folds) for trial in of_fold],
+        trials=[msgspec.structs.replace(trial, dev=[], tested=[]) for _, of_fold in (final, *folds) for trial in of_fold],
         chosen=chosen.seed,
         figures=_figures(name, part, material, [probabilities.argmax(axis=1) for probabilities in chance], seed, majority),
         calibration={title: calibration.calibration(p, part.codes, part.groups) for title, p in calibrated.items()},
@@ -171,6 +173,11 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
     )  # fmt: skip
     _write_predictions(folder / "predictions.jsonl", trained, part, [trial.seed for trial in trials], chance, values)
     return msgspec.structs.replace(trained, notes=[*material.notes, *_notes(trained, splits, part, values)])
+
+
+def _summary(name: str, part: DataSplit, values: Sequence[Value]) -> PartSummary:
+    counts = dict(zip(map(str, values), part.counts(len(values)).tolist(), strict=True))
+    return PartSummary(name, len(part), len(np.unique(part.groups)), counts)
 
 
 def _temperature(splits: TrialSplits, trial: Trial) -> float:

@@ -77,25 +77,18 @@ def _worth(trained: Trained) -> Iterator[str]:
     if several:
         seed = "the first seed" if trained.tested == "cross-validation" else f"seed {trained.chosen}, the chosen one"
         yield f"*Value* is that of {seed}; mean and SD are over all seeds."
-    yield "*Majority* is what always giving the most frequent training label would reach.\n"
-    by_label = {FOUND, RIGHT}
-    seeds = ["mean", "SD"] if several else []
-    rows = [
-        [figure.name if not figure.label else f"{figure.name} ({figure.label})", _number(figure.value),
-         _range(figure.low, figure.high), figure.n, *([_number(figure.mean), _number(figure.sd)] if several else []),
-         _number(figure.majority)]
-        for figure in trained.figures if figure.name not in by_label or figure.label not in trained.labels
-    ]  # fmt: skip
-    yield from _table(["metric", "value", "interval", "n", *seeds, "majority"], rows)
+    yield "*Majority* is what always giving the most frequent training label would reach."
     yield "*Found*: of the dialogues that carry a label, the share that it gave this label (recall)."
     yield "*Right*: of the dialogues that it gave a label, the share that carry it (precision).\n"
-    figures = {(figure.name, figure.label): figure for figure in trained.figures}
-    pairs = [(label, figures[FOUND, label], figures[RIGHT, label]) for label in trained.labels]
-    yield from _table(["label", "n", "found", "interval", "given", "right", "interval"], [
-        [label, found.n if found.n >= RANKABLE else f"{found.n}, few", _number(found.value), _range(found.low, found.high),
-         right.n, _number(right.value), _range(right.low, right.high)]
-        for label, found, right in pairs
-    ])  # fmt: skip
+    titles = {(name, label): f"{label}: {title}" for name, title in ((FOUND, "found"), (RIGHT, "right")) for label in trained.labels}  # fmt: skip
+    rows = [
+        [titles.get((f.name, f.label), f"{f.name} ({f.label})" if f.label else f.name), _number(f.value),
+         interval(f.low, f.high), f.n if f.n >= RANKABLE else f"{f.n}, few",
+         *([_number(f.mean), _number(f.sd)] if several else []), _number(f.majority)]
+        for f in trained.figures
+    ]  # fmt: skip
+    seeds = ["mean", "SD"] if several else []
+    yield from _table(["metric", "value", "interval", "n", *seeds, "majority"], rows)
 
 
 def _trust(trained: Trained) -> Iterator[str]:
@@ -145,7 +138,3 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator
 
 def _number(value: float | None) -> str:
     return decimal(value, 3)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return "–" if low is None else f"{_number(low)} to {_number(high)}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence  # noqa: TC003 - what reads the options of `train` asks for their types
+from pathlib import Path  # noqa: TC003 - as above
 from typing import TypedDict
 
 from mindgauge.raters.classifiers.encoder import SHORTEST
 from mindgauge.raters.classifiers.training import Recipe
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files.texts import Frame
+from mindgauge.records.files.texts import Frame  # noqa: TC001 - as above
 
 RARE = ("refuse", "keep", "drop")
 

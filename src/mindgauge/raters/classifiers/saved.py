@@ -182,15 +182,9 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     rubric = Rubric.load(folder / "rubric.toml")
     if rubric.hash != decision.rubric_hash:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
-    for file in folder.iterdir():  # what no trained classifier has is refused before anything of it is read
-        if file.suffix in {".json", ".txt", ".model", ".safetensors"}:
-            try:
-                bounds.check(file, *([bounds.WEIGHTS] if file.suffix == ".safetensors" else []))
-            except OSError as error:
-                raise UsageError(f"{file}: not a part of a classifier ({error.strerror})") from error
-    model: Tfidf | Encoder
+    _refuse_large(folder)
     if decision.kind == Tfidf.kind:
-        model = Tfidf.load(folder)
+        model: Tfidf | Encoder = Tfidf.load(folder)
     else:
         with encoder.enough():
             model = Encoder.load(folder, decision.max_length, device)
@@ -200,3 +194,15 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
             "copy the whole folder again, or train again"
         )
     return Classifier(folder, rubric, decision, model, TrainingDigests.load(folder))
+
+
+def _refuse_large(folder: Path) -> None:
+    """Refuse files that no trained classifier has, before anything of them is read."""
+    for path in folder.iterdir():
+        try:
+            if path.suffix in {".json", ".txt", ".model"}:
+                bounds.check(path)
+            elif path.suffix == ".safetensors":
+                bounds.check(path, bounds.WEIGHTS)
+        except OSError as error:
+            raise UsageError(f"{path}: not a part of a classifier ({error.strerror})") from error

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from mindgauge.raters.classifiers import form
-from mindgauge.raters.classifiers.calibration import standing
+from mindgauge.raters.classifiers.calibration import best, standing
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, private
 
@@ -37,6 +37,7 @@ STRENGTHS = (1.0, 10.0, 100.0)
 """Values of C, the inverse of the L2 penalty, among which the development part chooses."""
 MIN_DIALOGUES = 2
 """A feature of fewer dialogues says nothing about others."""
+WORD = r"[^\W_]+"
 BLOCK = 256
 """Dialogues that are counted at once."""
 NEVER = -30.0
@@ -52,7 +53,7 @@ def count_ngrams(dialogues: Sequence[form.Dialogue]) -> sparse.csr_matrix:
     hashing = {"n_features": 1 << BITS, "alternate_sign": False, "norm": None}
     ngrams = (
         HashingVectorizer(analyzer="char", ngram_range=(1, 3), **hashing),
-        HashingVectorizer(token_pattern=r"[^\W_]+", ngram_range=(1, 2), **hashing),
+        HashingVectorizer(token_pattern=WORD, ngram_range=(1, 2), **hashing),
     )
     last, earlier = [turns[-1].content for turns in dialogues], [form.earlier(turns) for turns in dialogues]
     fields = [[bounds.clean(text) for text in field] for field in (last, earlier)]
@@ -103,21 +104,18 @@ class Tfidf:
         """
         from safetensors import SafetensorError, safe_open
 
+        path = folder / WEIGHTS
         try:
-            bounds.check(folder / WEIGHTS, bounds.WEIGHTS)
-            with safe_open(folder / WEIGHTS, "np") as file:
+            bounds.check(path, bounds.WEIGHTS)
+            with safe_open(path, "np") as file:
                 features = (file.metadata() or {}).get("features")
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
         except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
-            raise UsageError(f"{folder / WEIGHTS}: damaged ({error}); copy it again, or train again") from error
+            raise UsageError(f"{path}: damaged ({error}); copy it again, or train again") from error
         if features != FEATURES:
-            raise UsageError(
-                f"{folder / WEIGHTS}: its features are {features}, this version reads {FEATURES}; train again"
-            )
+            raise UsageError(f"{path}: its features are {features}, this version reads {FEATURES}; train again")
         if not _fit_together(tensors):
-            raise UsageError(
-                f"{folder / WEIGHTS}: damaged (its parts do not fit together); copy it again, or train again"
-            )
+            raise UsageError(f"{path}: damaged (its parts do not fit together); copy it again, or train again")
         return cls(tensors)
 
 
@@ -139,11 +137,13 @@ def _fit_together(tensors: Tensors) -> bool:
     """Whether tensors that were read have the names, shapes and bounds of a baseline's."""
     if {name: tensor.ndim for name, tensor in tensors.items()} != TENSORS:
         return False
-    bucket, coefficient = tensors["bucket"], tensors["coefficient"]
-    if coefficient.shape != (bucket.size, tensors["intercept"].size) or tensors["idf"].shape != bucket.shape:
-        return False
-    known = bucket.size > 0 and bucket.dtype.kind == "i"
-    return known and bool(0 <= bucket[0] and bucket[-1] < 2 * FIELD and (bucket[1:] > bucket[:-1]).all())
+    bucket = tensors["bucket"]
+    shapes = tensors["idf"].shape == bucket.shape and tensors["coefficient"].shape == (
+        bucket.size,
+        tensors["intercept"].size,
+    )
+    known = shapes and bucket.size and bucket.dtype.kind == "i" and (np.diff(bucket) > 0).all()
+    return bool(known and bucket[0] >= 0 and bucket[-1] < 2 * FIELD)
 
 
 def fit(
@@ -180,18 +180,17 @@ def fit(
     idf = (np.log((1 + len(dialogues)) / (1 + frequency[bucket])) + 1).astype(np.float32)
     matrix = weighed(counts, bucket, idf)
     linear = LogisticRegression(class_weight=dict(enumerate(weights.tolist())), tol=1e-4, max_iter=200, warm_start=True)
-    tried: list[tuple[Tfidf, dict[str, float]]] = []
+    models, history = [], []
     for strength in STRENGTHS:
         linear.set_params(C=strength)
         # One thread: the products are sparse, and threads that wait for each other only spin.
         with threadpool_limits(1), warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             linear.fit(matrix, codes)
-        model = Tfidf({"bucket": bucket, "idf": idf, **_weights(linear, len(weights))})
-        tried.append((model, {"C": strength, **standing(model.logits(dev[0]), dev[1])}))
+        models.append(Tfidf({"bucket": bucket, "idf": idf, **_weights(linear, len(weights))}))
+        history.append({"C": strength, **standing(models[-1].logits(dev[0]), dev[1])})
         if progress is not None:
-            progress(len(tried), len(STRENGTHS))
-    best = max(tried, key=lambda trial: (trial[1]["macro_f1"], trial[1]["log_likelihood"]))
-    return best[0], [figures for _, figures in tried]
+            progress(len(history), len(STRENGTHS))
+    return models[best(history)], history
 
 
 def _weights(linear: Any, labels: int) -> Tensors:

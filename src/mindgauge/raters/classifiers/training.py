@@ -1,7 +1,8 @@
 """Training one classifier for each seed, and in cross-validation for each fold, so that a kill costs little.
 
-A trial that is done is a JSON file of figures and logits, and the same plan goes on behind it. An encoder learns by weighted cross-entropy, AdamW without decay on biases and
-normalisations, a linear schedule with warm-up and clipped gradients, in the length-grouped batches of `transformers`.
+A trial that is done is a JSON file of figures and logits, and the same plan goes on behind it. An encoder learns by
+weighted cross-entropy, AdamW without decay on biases and normalisations, a linear schedule with warm-up and clipped
+gradients, in the length-grouped batches of `transformers`.
 """
 
 from __future__ import annotations
@@ -63,12 +64,17 @@ class TrialSplits(msgspec.Struct, frozen=True):
     dev: DataSplit
     test: DataSplit | None
 
+    @property
+    def tested(self) -> DataSplit:
+        """What its figures are on: the development part where there is no test part."""
+        return self.dev if self.test is None else self.test
+
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One training: which epoch (of the baseline: which penalty) was kept, from 1, and what each reached.
 
     `collapsed` says why it came to nothing, if it did; `shortened` counts dialogues that were longer than `max_length`
-    tokens. `dev` and `test` are logits, row by row; an account of the training leaves them out.
+    tokens. `dev` and `tested` are logits, row by row; an account of the training leaves them out.
     """
 
     seed: int
@@ -81,7 +87,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_length: int
     shortened: int
     dev: list[list[float]] = []
-    test: list[list[float]] = []
+    tested: list[list[float]] = []
 
 
 def run(
@@ -114,8 +120,8 @@ def run(
             raise UsageError(f"{record}: damaged; delete {place}, and the same command trains it again") from error
     place.mkdir(parents=True, exist_ok=True)
     told = partial(progress, f"training {_name(seed, fold)}") if progress is not None else None
-    subsets = (parts.train, parts.dev, parts.test)
-    train, dev, test = ([form.dialogue(s) for s in part.samples] if part is not None else [] for part in subsets)
+    subsets = (parts.train, parts.dev, parts.tested)
+    train, dev, tested = ([form.dialogue(sample) for sample in subset.samples] for subset in subsets)
     began = time.perf_counter()
     model: tfidf.Tfidf | Encoder
     if recipe.encoder is None:
@@ -128,7 +134,7 @@ def run(
         with encoders.enough():
             model = Encoder.start(recipe.encoder, labels, recipe.max_length, recipe.device)
             history = fit(model, (train, parts.train.codes), (dev, parts.dev.codes), weights, recipe, seed, told)
-        device, longest, shortened = model.model.device.type, model.max_length, model.shortened([*train, *dev, *test])
+        device, longest, shortened = model.model.device.type, model.max_length, model.shortened([*train, *dev, *tested])
     logits = model.logits(dev)
     if fold is None:
         (place / MODEL).mkdir(exist_ok=True)
@@ -136,7 +142,7 @@ def run(
     trial = Trial(
         seed=seed, fold=fold, kept=best(history) + 1, history=history, collapsed=collapse(logits, parts.dev.codes),
         seconds=round(time.perf_counter() - began, 3), device=device, max_length=longest, shortened=shortened,
-        dev=logits.tolist(), test=model.logits(test).tolist(),
+        dev=logits.tolist(), tested=model.logits(tested).tolist(),
     )  # fmt: skip
     private.write(record, msgspec.json.encode(trial))
     return trial
