@@ -70,7 +70,7 @@ def test_a_tasks_published_weights_and_constants_are_its_own(tmp_path: Path) -> 
     figures = {(f.name, f.label): f for f in found.figures}
     accuracy = figures["accuracy", ""]
     safe = next(part.labels["Safe Response"] / part.n for part in found.parts if part.name == "cross-validation")
-    assert (accuracy.n, accuracy.majority) == (114, pytest.approx(safe, abs=0.1))
+    assert accuracy.n == 114 and accuracy.majority == pytest.approx(safe, abs=0.1)
     assert not {"repeat_stability", "fleiss_kappa", "tie_rate", "failed_rate"} & {f.name for f in found.figures}
     assert found.table.height == len(found.figures)
     assert open_classifier(tmp_path / "out").rubric.name == found.rubric

@@ -55,7 +55,7 @@ def train(
     lr: Annotated[float, _TRAINING(help="The highest learning rate.")] = 2e-5,
     patience: Annotated[int, _TRAINING(min=0, help="Stop after so many epochs without gain; 0: never.")] = 2,
     max_length: Annotated[
-        int, _TRAINING(min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.")
+        int, _TRAINING(min=16, help="Tokens of a dialogue; its oldest words beyond them are left out.")
     ] = 512,
     weights: Annotated[str, _TRAINING(help="Of labels in the loss: balanced, published or none.")] = "balanced",
     risk: Annotated[

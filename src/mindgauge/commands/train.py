@@ -81,7 +81,7 @@ def train(
             accumulate: in how many pieces a step is computed.
             lr: the highest learning rate.
             patience: stop after so many epochs without gain; 0 never stops early.
-            max_length: tokens of a dialogue; where it is longer, whole old turns are left out.
+            max_length: tokens of a dialogue; where it is longer, its oldest words are left out.
             weights: of labels in the loss: `balanced`, `published` or `none`.
             risk: abstain so often that at most this share of what is decided is wrong.
             device: `auto`, `cpu` or `cuda`.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,7 +100,7 @@ class ClassifierRater:
         """
         waiting, count = iter(subjects), 0
         while block := list(islice(waiting, BLOCK)):
-            yield from self._block(block, None if progress is None else lambda n, done=count: progress(done + n))
+            yield from self._block(block, None if progress is None else partial(_beyond, progress, count))
             count += len(block)
             if progress is not None:
                 progress(count)
@@ -140,6 +141,10 @@ class ClassifierRater:
             (reply or sample).id, self.criterion.name, self.name, RaterKind.CLASSIFIER, 0, status,
             instrument=self.classifier.instrument, **fields,  # type: ignore[arg-type]  # value and provenance
         )  # fmt: skip
+
+
+def _beyond(progress: Callable[[int], None], before: int, count: int) -> None:
+    progress(before + count)
 
 
 def is_classifier(spec: object) -> bool:

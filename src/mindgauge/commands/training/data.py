@@ -134,7 +134,7 @@ def _from_files(sources: Sequence[Source], learning: Learning) -> TrainingData:
     splits = _by_split(samples, "train")
     if not splits["train"]:
         raise DataError(f"{name}: no row is marked train (split: {', '.join(k for k, v in splits.items() if v)})")
-    return TrainingData(name, rubric, task, **splits, notes=[])
+    return TrainingData(name, rubric, task, splits["train"], splits["dev"], splits["test"], [])
 
 
 def _by_split(samples: Iterable[Sample], unmarked: str = "") -> dict[str, list[Sample]]:

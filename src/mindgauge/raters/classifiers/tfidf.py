@@ -119,7 +119,7 @@ class Tfidf:
         return cls(tensors)
 
 
-def weighed(counts: sparse.csr_matrix, bucket: Codes, idf: NDArray[np.float32]) -> sparse.csr_matrix:
+def weighed(counts: sparse.csr_matrix, bucket: NDArray[Any], idf: NDArray[Any]) -> sparse.csr_matrix:
     """Return TF-IDF rows, shape (n, f): (1 + ln count) · idf, of length 1 in each field that has a known feature."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import normalize
