@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.commands.training import data as training_data
-from mindgauge.commands.training.account import account
-from mindgauge.commands.training.card import card
+from mindgauge.commands.training.account import account, card
 from mindgauge.commands.training.options import Learning, TrainOptions
 from mindgauge.raters.classifiers import encoder as encoders
 from mindgauge.raters.classifiers import parts, saved, training

@@ -98,7 +98,8 @@ def test_another_rubric_is_refused(folder: Path) -> None:
     [
         (shutil.rmtree, UsageError, "no such folder"),
         (lambda f: (f / "classifier.toml").unlink(), UsageError, "no classifier.toml in it"),
-        (lambda f: (f / "classifier.toml").write_text("kind = 3"), UsageError, "not a classifier"),
+        (lambda f: (f / "classifier.toml").write_text("form = 2\nkind = 3"), UsageError, "not a classifier"),
+        (lambda f: (f / "classifier.toml").write_text((f / "classifier.toml").read_text().replace("form = 2", "")), UsageError, "another version of mindgauge trained it"),
         (lambda f: (f / "rubric.toml").unlink(), RubricError, "cannot read the rubric"),
         (lambda f: (f / "rubric.toml").write_text((f / "rubric.toml").read_text().replace("calm", "quiet")), UsageError, "is not the one it was trained on"),
         (lambda f: (f / "model.safetensors").unlink(), UsageError, "no model.safetensors in it"),
@@ -170,7 +171,9 @@ def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:
     decision = Decision("tfidf", rubric.name, rubric.hash, 1.0, reads="message")
     saved.describe(tmp_path, rubric, decision)
     assert Rubric.load(tmp_path / "rubric.toml") == rubric
-    assert msgspec.convert(tomllib.loads((tmp_path / saved.FILE).read_text()), Decision) == decision
+    stated = tomllib.loads((tmp_path / saved.FILE).read_text())
+    assert stated.pop("form") == saved.FORM
+    assert msgspec.convert(stated, Decision) == decision
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters.classifiers import form
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records import Message
 from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mindgauge.raters.classifiers import form
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FILE = "classifier.toml"
+FORM = 2
+"""Of what is saved; classifiers of another form read dialogues in another way."""
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,7 +150,7 @@ def weights_hash(folder: Path) -> str:
 def describe(folder: Path, rubric: Rubric, decision: Decision) -> None:
     """Write beside the weights which rubric they were trained on and how they decide."""
     rubric.write(folder / "rubric.toml")
-    private.write(folder / FILE, tomli_w.dumps(known(msgspec.to_builtins(decision))))
+    private.write(folder / FILE, tomli_w.dumps({"form": FORM, **known(msgspec.to_builtins(decision))}))
 
 
 def known(content: Any) -> Any:
@@ -176,7 +178,12 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
         if not (folder / name).is_file():
             raise UsageError(f"{folder}: no {name} in it; copy all that `mindgauge train --out` wrote, or train again")
     try:
-        decision = msgspec.convert(bounds.toml(folder / FILE), Decision)
+        stated = bounds.toml(folder / FILE)
+        if stated.pop("form", 1) != FORM:
+            raise UsageError(
+                f"{folder}: another version of mindgauge trained it, and reads dialogues otherwise; train again"
+            )
+        decision = msgspec.convert(stated, Decision)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder / FILE}: not a classifier ({error})") from error
     rubric = Rubric.load(folder / "rubric.toml")
