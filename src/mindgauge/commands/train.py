@@ -106,8 +106,8 @@ def train(
     splits = divided(material, learning)
     published = material.task.class_weights if material.task is not None else {}
     weights = [
-        class_weights(learning.weights, held.train.counts(len(labels)), material.criterion, published)
-        for held in splits
+        class_weights(learning.weights, split.train.counts(len(labels)), material.criterion, published)
+        for split in splits
     ]
     learned = _learned(splits, learning, material)
     folder = Path(out)
@@ -127,7 +127,7 @@ def train(
         trials = folder / "trials"
         return training.run(trials, learning, labels, splits[fold], weights[fold], seed, fold or None, progress)
 
-    final, *folds = [(held, [run(seed, fold) for seed in seeds]) for fold, held in enumerate(splits)]
+    final, *folds = [(split, [run(seed, fold) for seed in seeds]) for fold, split in enumerate(splits)]
     trained = account(folder, material, learning, final, folds)
     training.move(folder / "trials", training.choose(final[1]), folder)
     saved.describe(folder, material.rubric, trained.decision)
@@ -160,17 +160,17 @@ def _learned(splits: Sequence[TrialSplits], learning: Learning, material: Traini
     """Return digests of what is learned from, also by an encoder that is a classifier itself; a note warns of overlap."""
     final, *folds = splits
     learned = TrainingDigests.of([*final.train.samples, *final.dev.samples])
-    earlier = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
-    if earlier is None:
+    previous = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
+    if previous is None:
         return learned
-    tested = [sample for held in folds or [final] for sample in held.tested.samples]
-    repeated = sum(earlier.how(sample) != "no" for sample in tested)
+    tested = [sample for split in folds or [final] for sample in split.tested.samples]
+    repeated = sum(previous.how(sample) != "no" for sample in tested)
     if repeated:
         material.notes.append(
             f"{learning.encoder} is a classifier that has learned from {repeated} of the {len(tested)} tested samples, or from "
             "their dialogues: the figures flatter"
         )
-    return learned | earlier
+    return learned | previous
 
 
 def _versions() -> dict[str, str]:
@@ -184,7 +184,7 @@ def _versions() -> dict[str, str]:
 
 def _plan(material: TrainingData, learning: Learning, splits: Sequence[TrialSplits]) -> dict[str, Any]:
     """Write down what decides whether a later command goes on with this training."""
-    subsets = [subset for held in splits for subset in (held.train, held.dev, held.tested)]
+    subsets = [subset for split in splits for subset in (split.train, split.dev, split.tested)]
     plan: dict[str, Any] = {
         "data": material.name,
         "rubric": material.rubric.name,
@@ -226,20 +226,20 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
         raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
     if any(tested):
         notes.append(f"development part: removed {sum(tested)} samples that belong to test dialogues")
-    whole, repeated, contradicting = parts.unique(parts.part(train, values))
+    samples, repeated, contradicting = parts.unique(parts.part(train, values))
     if repeated:
         notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
     if contradicting:
         notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
     if learning.rare == "drop":
-        whole = whole.take(np.flatnonzero(whole.counts(len(values))[whole.codes] >= parts.FEWEST))
-    whole = whole if learning.limit is None else parts.spread(whole, learning.limit)
-    parts.check(whole, values, keep=learning.rare == "keep")
+        samples = samples.take(np.flatnonzero(samples.counts(len(values))[samples.codes] >= parts.FEWEST))
+    samples = samples if learning.limit is None else parts.spread(samples, learning.limit)
+    parts.check(samples, values, keep=learning.rare == "keep")
     test = parts.part(material.test, values) if material.test else None
     if dev:
-        return [TrialSplits(whole, parts.part(dev, values), test)]
+        return [TrialSplits(samples, parts.part(dev, values), test)]
     share = learning.share or 0.0
-    return [_development(whole, test, share, values), *_folded(whole, learning.folds or 0, share, values)]
+    return [_development(samples, test, share, values), *_folded(samples, learning.folds or 0, share, values)]
 
 
 def _development(training: DataSplit, test: DataSplit | None, share: float, values: Sequence[Value]) -> TrialSplits:

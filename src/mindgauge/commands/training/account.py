@@ -135,21 +135,21 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
     chosen = training.choose(trials)
     name = CROSS_VALIDATION if folds else TEST if splits.test is not None else DEVELOPMENT
     measured = folds or [final]
-    part = parts.joined([held.tested for held, _ in measured])
-    sizes = [len(held.tested) for held, _ in measured]
+    part = parts.joined([split.tested for split, _ in measured])
+    sizes = [len(split.tested) for split, _ in measured]
     raw, chance = [], []
-    for one in zip(*(of_fold for _, of_fold in measured), strict=True):
-        raw.append(np.concatenate([np.array(trial.tested) for trial in one]))
-        warmth = [_temperature(held, trial) for (held, _), trial in zip(measured, one, strict=True)]
+    for seed_trials in zip(*(of_fold for _, of_fold in measured), strict=True):
+        raw.append(np.concatenate([np.array(trial.tested) for trial in seed_trials]))
+        warmth = [_temperature(split, trial) for (split, _), trial in zip(measured, seed_trials, strict=True)]
         chance.append(special.softmax(raw[-1] / np.repeat(warmth, sizes)[:, None], axis=1))
     seed = 0 if folds else list(trials).index(chosen)
-    majority = np.repeat([held.train.counts(len(values)).argmax() for held, _ in measured], sizes)
+    majority = np.repeat([split.train.counts(len(values)).argmax() for split, _ in measured], sizes)
     calibrated = {f"{name}, before": special.softmax(raw[seed], axis=1), name: chance[seed]}
     abstentions: dict[str, Abstention] = {}
     if learning.risk is not None:
         abstentions[DEVELOPMENT] = _threshold(splits, chosen, learning.risk)
         if name != DEVELOPMENT:
-            thresholds = [_threshold(held, t[seed], learning.risk).threshold for held, t in measured]
+            thresholds = [_threshold(split, t[seed], learning.risk).threshold for split, t in measured]
             abstentions[name] = calibration.abstention(
                 chance[seed], part, np.repeat(np.array(thresholds, float), sizes)
             )
@@ -158,8 +158,8 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         data=material.name, rubric=material.rubric.name, criterion=material.criterion.name,
         labels=list(map(str, values)), reads=material.reads, tested=name,
         parts=[
-            _summary(title, some, values)
-            for title, some in {"train": splits.train, DEVELOPMENT: splits.dev, name: part}.items()
+            _summary(title, subset, values)
+            for title, subset in {"train": splits.train, DEVELOPMENT: splits.dev, name: part}.items()
         ],
         trials=[msgspec.structs.replace(trial, dev=[], tested=[]) for _, of_fold in (final, *folds) for trial in of_fold],
         chosen=chosen.seed,
@@ -218,11 +218,11 @@ def _figures(
     for metric in metrics:
         estimated = estimate(metric, runs[saved])
         seeds = [value for value in (_point(metric, run) for run in runs) if value is not None]
-        whole = len(seeds) == len(runs)  # where a seed has no value, the mean of the others would hide that
+        complete = len(seeds) == len(runs)  # where a seed has no value, the mean of the others would hide that
         figures.append(TrainedFigure(
             part, metric.name, metric.label, estimated.value, estimated.low, estimated.high, estimated.n,
-            estimated.clusters, statistics.fmean(seeds) if whole else None,
-            statistics.stdev(seeds) if whole and len(seeds) > 1 else None, _point(metric, often),
+            estimated.clusters, statistics.fmean(seeds) if complete else None,
+            statistics.stdev(seeds) if complete and len(seeds) > 1 else None, _point(metric, often),
         ))  # fmt: skip
     return figures
 
@@ -254,7 +254,7 @@ def _notes(trained: Trained, splits: TrialSplits, part: DataSplit, values: Seque
         notes.append(
             f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest words"
         )
-    before, scaled = (trained.calibration[f"{trained.tested}{at}"].log_loss for at in (", before", ""))
+    before, scaled = (trained.calibration[f"{trained.tested}{suffix}"].log_loss for suffix in (", before", ""))
     if before is not None and scaled is not None and scaled > before:
         notes.append(
             f"the temperature, fitted on {len(splits.dev)} samples, made the probabilities worse on {trained.tested}; a "
@@ -338,10 +338,10 @@ def _data(trained: Trained) -> Iterator[str]:
 
 
 def _worth(trained: Trained) -> Iterator[str]:
-    several = len({trial.seed for trial in trained.trials}) > 1
+    many_seeds = len({trial.seed for trial in trained.trials}) > 1
     yield f"\n## What it is worth\n\nOn {_TESTED[trained.tested]}.\n"
     yield "Intervals are at 95 %; they resample separate dialogues, and are exact for shares."
-    if several:
+    if many_seeds:
         seed = "the first seed" if trained.tested == "cross-validation" else f"seed {trained.chosen}, the chosen one"
         yield f"*Value* is that of {seed}; mean and SD are over all seeds."
     yield "*Majority* is what always giving the most frequent training label would reach."
@@ -351,10 +351,10 @@ def _worth(trained: Trained) -> Iterator[str]:
     rows = [
         [titles.get((f.name, f.label), f"{f.name} ({f.label})" if f.label else f.name), _number(f.value),
          interval(f.low, f.high), f.n if f.n >= RANKABLE else f"{f.n}, few",
-         *([_number(f.mean), _number(f.sd)] if several else []), _number(f.majority)]
+         *([_number(f.mean), _number(f.sd)] if many_seeds else []), _number(f.majority)]
         for f in trained.figures
     ]  # fmt: skip
-    seeds = ["mean", "SD"] if several else []
+    seeds = ["mean", "SD"] if many_seeds else []
     yield from _table(["metric", "value", "interval", "n", *seeds, "majority"], rows)
 
 
@@ -390,8 +390,8 @@ def _trust(trained: Trained) -> Iterator[str]:
 
 def _trainings(trained: Trained) -> Iterator[str]:
     yield "## Trainings\n"
-    kept = "epoch kept" if trained.encoder else "penalty kept"
-    yield from _table(["seed", "fold", kept, "of", "macro-F1 on development data", "device", "time", "note"], [
+    choice = "epoch kept" if trained.encoder else "penalty kept"
+    yield from _table(["seed", "fold", choice, "of", "macro-F1 on development data", "device", "time", "note"], [
         [t.seed, "–" if t.fold is None else t.fold, t.kept, len(t.history), _number(t.history[t.kept - 1]["macro_f1"]),
          t.device, seconds(t.seconds, 1), f"collapsed: {t.collapsed}" if t.collapsed else ""]
         for t in trained.trials

@@ -101,8 +101,8 @@ def _refuse_idle(sources: Sequence[Source], learning: Learning) -> None:
         "--test-where chooses among the samples of a benchmark that --test names": learning.test_where
         and (learning.test is None or _is_file(learning.test)),
     }
-    for words, found in faults.items():
-        if found:
+    for words, fault in faults.items():
+        if fault:
             raise UsageError(words)
 
 

@@ -53,8 +53,8 @@ class Learning(Recipe, frozen=True, kw_only=True):
             f"--dev {share}: give a share above 0 and below 0.5, or a file of labelled dialogues": share is not None
             and not 0 < share < 0.5,
         }
-        for words, found in faults.items():
-            if found:
+        for words, fault in faults.items():
+            if fault:
                 raise UsageError(words)
 
     @property

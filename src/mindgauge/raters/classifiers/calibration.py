@@ -200,4 +200,4 @@ def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abst
     level = 1 - (1 - LEVEL) / len(COVERAGES)
     thresholds = [float(confidence[-max(1, round(share * len(confidence)))]) for share in COVERAGES]
     tried = (abstention(probabilities, dev, threshold, level) for threshold in thresholds)
-    return next((found for found in tried if found.risk_high <= risk), abstention(probabilities, dev, 2.0, level))
+    return next((attempt for attempt in tried if attempt.risk_high <= risk), abstention(probabilities, dev, 2.0, level))

@@ -105,7 +105,7 @@ class Encoder:
         """Count the dialogues that are too long and lose words."""
         texts = [f"{form.earlier(turns)}{turns[-1].content}" for turns in dialogues]
         ids = self.tokenizer(texts, split_special_tokens=True, verbose=False)["input_ids"] if texts else []
-        return sum(len(one) >= self.max_length for one in ids)  # a pair of segments has one token more
+        return sum(len(tokens) >= self.max_length for tokens in ids)  # a pair of segments has one token more
 
     def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
         """Return logits of shape (n, q), in the order of the dialogues; `progress` hears how many are done.
@@ -219,7 +219,7 @@ def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
         <= len(tokenizer.all_special_tokens),
         "has no padding token; give an encoder, such as BERT": tokenizer.pad_token_id is None,
     }
-    fault = next((words for words, found in faults.items() if found), None)
+    fault = next((words for words, fault in faults.items() if fault), None)
     if fault is not None:
         raise UsageError(f"{name}: its tokenizer {fault}")
     return tokenizer, model, sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})

@@ -106,7 +106,7 @@ def separate(train: Sequence[Sample], test: Sequence[Sample]) -> tuple[list[Samp
     tested, texts = set(labels[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
     copies = [form.key(sample.messages) in texts for sample in train]
     related = [int(group) in tested for group in labels[: len(train)]]
-    rest = [sample for sample, *taken in zip(train, copies, related, strict=True) if not any(taken)]
+    rest = [sample for sample, *reasons in zip(train, copies, related, strict=True) if not any(reasons)]
     return rest, sum(copies), len(train) - len(rest) - sum(copies)
 
 

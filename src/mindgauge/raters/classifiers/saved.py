@@ -112,7 +112,9 @@ class Classifier:
     def decide(self, probabilities: Floats) -> list[Value | None]:
         """Return the likeliest value of each row; None where it abstains."""
         sure = probabilities.max(axis=1) >= (self.decision.threshold or 0.0)
-        return [self.labels[i] if yes else None for i, yes in zip(probabilities.argmax(axis=1), sure, strict=True)]
+        return [
+            self.labels[i] if is_sure else None for i, is_sure in zip(probabilities.argmax(axis=1), sure, strict=True)
+        ]
 
     def fit_for(self, rubric: Rubric) -> None:
         """See that it was trained on this rubric's criterion, word for word.

@@ -55,8 +55,8 @@ def count_ngrams(dialogues: Sequence[form.Dialogue]) -> sparse.csr_matrix:
         HashingVectorizer(analyzer="char", ngram_range=(1, 3), **hashing),
         HashingVectorizer(token_pattern=WORD, ngram_range=(1, 2), **hashing),
     )
-    last, earlier = [turns[-1].content for turns in dialogues], [form.earlier(turns) for turns in dialogues]
-    fields = [[bounds.clean(text) for text in field] for field in (last, earlier)]
+    last, context = [turns[-1].content for turns in dialogues], [form.earlier(turns) for turns in dialogues]
+    fields = [[bounds.clean(text) for text in field] for field in (last, context)]
     return sparse.hstack([kind.transform(field) for field in fields for kind in ngrams], "csr")
 
 
@@ -142,8 +142,8 @@ def _fit_together(tensors: Tensors) -> bool:
         bucket.size,
         tensors["intercept"].size,
     )
-    known = shapes and bucket.size and bucket.dtype.kind == "i" and (np.diff(bucket) > 0).all()
-    return bool(known and bucket[0] >= 0 and bucket[-1] < 2 * FIELD)
+    ordered = shapes and bucket.size and bucket.dtype.kind == "i" and (np.diff(bucket) > 0).all()
+    return bool(ordered and bucket[0] >= 0 and bucket[-1] < 2 * FIELD)
 
 
 def fit(

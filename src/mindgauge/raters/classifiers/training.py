@@ -119,13 +119,13 @@ def run(
         except msgspec.DecodeError as error:
             raise UsageError(f"{record}: damaged; delete {place}, and the same command trains it again") from error
     place.mkdir(parents=True, exist_ok=True)
-    told = partial(progress, f"training {_name(seed, fold)}") if progress is not None else None
+    report = partial(progress, f"training {_name(seed, fold)}") if progress is not None else None
     subsets = (parts.train, parts.dev, parts.tested)
     train, dev, tested = ([form.dialogue(sample) for sample in subset.samples] for subset in subsets)
     began = time.perf_counter()
     model: tfidf.Tfidf | Encoder
     if recipe.encoder is None:
-        model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), told)
+        model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), report)
         device, longest, shortened = "cpu", 0, 0
     else:
         import torch
@@ -133,7 +133,7 @@ def run(
         torch.manual_seed(seed)
         with encoders.enough():
             model = Encoder.start(recipe.encoder, labels, recipe.max_length, recipe.device)
-            history = fit(model, (train, parts.train.codes), (dev, parts.dev.codes), weights, recipe, seed, told)
+            history = fit(model, (train, parts.train.codes), (dev, parts.dev.codes), weights, recipe, seed, report)
         device, longest, shortened = model.model.device.type, model.max_length, model.shortened([*train, *dev, *tested])
     logits = model.logits(dev)
     if fold is None:
@@ -200,7 +200,7 @@ def fit(
     import torch
     from transformers.trainer_pt_utils import get_length_grouped_indices
 
-    model, history, kept = encoder.model, list[dict[str, float]](), {}
+    model, history, best_weights = encoder.model, list[dict[str, float]](), {}
     lengths = [form.characters(turns) for turns in train[0]]
     per_epoch = math.ceil(len(lengths) / recipe.batch)
     optimizer, schedule = _prepared(model, recipe, per_epoch * recipe.epochs)
@@ -224,8 +224,8 @@ def fit(
             raise MindgaugeError(f"the weights gave no numbers any more after epoch {epoch + 1}; lower --lr")
         history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **standing(logits, dev[1])})
         if best(history) == epoch:  # on a GPU memory is dear
-            kept = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-    model.load_state_dict(kept)
+            best_weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
+    model.load_state_dict(best_weights)
     return history
 
 
