@@ -10,7 +10,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import decimal, interval
 
 if TYPE_CHECKING:
-    from mindgauge.commands.training.account import Trained
+    from mindgauge.commands.classifier_card import Trained
 
 _CLASSIFIER = options.under("The classifier")
 _LEARNED = options.under("What is learned")
@@ -37,7 +37,7 @@ def train(
     test: Annotated[
         str | None, _TEST(help="What it is tested on, and nothing else: a benchmark, a run or a file.")
     ] = None,
-    dev: Annotated[str, _TEST(help="What chooses the checkpoint: a share of the training data, or a file.")] = "0.1",
+    dev: Annotated[float, _TEST(help="The share of the training data that chooses the checkpoint.")] = 0.1,
     folds: Annotated[int | None, _TEST(help="Test by cross-validation over whole dialogues, so many folds.")] = None,
     where: Annotated[
         list[str], _LEARNED(help="Train on samples whose tag has a value: split=train. May be repeated.")
@@ -49,22 +49,15 @@ def train(
     seeds: Annotated[str, _TRAINING(help="1..5, or 1,2,3: one training for each.")] = "1",
     epochs: Annotated[int, _TRAINING(min=1, help="Passes over the training data, at most.")] = 5,
     batch: Annotated[int, _TRAINING(min=1, help="Dialogues per step.")] = 16,
-    accumulate: Annotated[
-        int, _TRAINING(min=1, help="In how many pieces a step is computed, where memory is short.")
-    ] = 1,
     lr: Annotated[float, _TRAINING(help="The highest learning rate.")] = 2e-5,
-    patience: Annotated[int, _TRAINING(min=0, help="Stop after so many epochs without gain; 0: never.")] = 2,
     max_length: Annotated[
         int, _TRAINING(min=16, help="Tokens of a dialogue; its oldest words beyond them are left out.")
     ] = 512,
-    weights: Annotated[str, _TRAINING(help="Of labels in the loss: balanced, published or none.")] = "balanced",
     risk: Annotated[
         float | None, _TRAINING(help="Abstain so often that at most this share of decisions is wrong.")
     ] = None,
-    rare: Annotated[str, _TRAINING(help="A label with a single example: refuse, keep or drop.")] = "refuse",
     limit: options.Limit = None,
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    device: Annotated[str, _TRAINING(help="auto, cpu or cuda.")] = "auto",
     json: options.Json = False,
 ) -> None:
     """Train a classifier on labelled dialogues; the same command continues where it stopped."""
@@ -74,9 +67,8 @@ def train(
         trained = function(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
-            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr,
-            patience=patience, max_length=max_length, weights=weights, risk=risk, rare=rare, limit=limit, columns=options.mapping(columns), device=device,
-            progress=progress, command=render.command(),
+            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, lr=lr, max_length=max_length,
+            risk=risk, limit=limit, columns=options.mapping(columns), progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(trained)
@@ -99,7 +91,7 @@ def numbers(text: str) -> list[int]:
 
 def show(trained: "Trained") -> None:
     """Print what came of a training."""
-    from mindgauge.commands.training.account import RIGHT
+    from mindgauge.commands.classifier_card import RIGHT
 
     many_seeds = len({trial.seed for trial in trained.trials}) > 1
     rows = [
@@ -112,18 +104,8 @@ def show(trained: "Trained") -> None:
     columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if many_seeds else []), "majority"]
     render.table(f"{trained.rubric}, {trained.criterion}: {trained.tested}", columns, rows)
     print(
-        "Majority: always the most frequent training label. card.md has precision, calibration and what it is not for."
+        "Majority: always the most frequent training label. card.md has precision, calibration, abstention and limits."
     )
-    before, calibrated = trained.calibration[f"{trained.tested}, before"], trained.calibration[trained.tested]
-    print(
-        f"Calibration error ({trained.tested}, n {calibrated.n}): {decimal(before.ece)} as trained, "
-        f"{decimal(calibrated.ece)} with the temperature; see calibration.svg"
-    )
-    for name, decided in trained.abstention.items():
-        print(
-            f"Decides {decided.decided} of {decided.n} ({name}); wrong {decimal(decided.risk)}, "
-            f"at most {decimal(decided.risk_high)}"
-        )
     for note in trained.notes:
         print(f"Note: {note}")
     print(f"Saved in {trained.out}. Use it as a rater: --judge classifier/{trained.out}")

@@ -1,45 +1,119 @@
-"""`train`: a classifier from labelled dialogues, divided so that nothing of one is on two sides, and an honest account of how good it is."""
+"""`train`: a classifier from labelled dialogues, divided so that nothing of one is on two sides, and an honest account of how good it is.
+
+One training for each seed, and in cross-validation for each fold. Each that is done is a JSON file of figures and
+logits, so that the same command goes on behind it after a kill.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import msgspec
 import numpy as np
 
-from mindgauge.commands.training import data as training_data
-from mindgauge.commands.training.account import account, card
-from mindgauge.commands.training.options import Learning, TrainOptions
+from mindgauge import benchmarks
+from mindgauge.analysis.score import open_run
+from mindgauge.benchmarks import Benchmark, own_folder
+from mindgauge.commands.classifier_card import Trial, TrialSplits, account, card
+from mindgauge.raters import classifier
+from mindgauge.raters.classifiers import calibration, dialogues, parts, tfidf
 from mindgauge.raters.classifiers import encoder as encoders
-from mindgauge.raters.classifiers import parts, saved, training
-from mindgauge.raters.classifiers.calibration import class_weights
-from mindgauge.raters.classifiers.parts import DataSplit, TrainingDigests
-from mindgauge.raters.classifiers.training import Recipe, TrialSplits
-from mindgauge.records import digest
+from mindgauge.raters.classifiers.dialogues import Reads
+from mindgauge.raters.classifiers.parts import TrainingDigests
+from mindgauge.records import RaterKind, Sample, Status, digest
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import private
-from mindgauge.reports.draw import plots
+from mindgauge.records.files import bounds, private, tables
+from mindgauge.records.files.texts import Frame
+from mindgauge.records.rubric import Criterion, Rubric
+from mindgauge.runs import run_folder
 from mindgauge.runs.options import listed, refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
-    from mindgauge.commands.training.account import Trained
-    from mindgauge.commands.training.data import TrainingData
-    from mindgauge.raters.classifiers.training import Progress, Trial
-    from mindgauge.records import Value
-    from mindgauge.records.files.texts import Frame
+    from mindgauge.commands.classifier_card import Trained
+    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.records import Reply
 
-SPLIT_SEED = 0
-"""Of the division into parts: the same for all seeds, so that their spread is that of training alone."""
+    Progress = Callable[[str, int, int], None]
+
+Source: TypeAlias = str | Path | Frame
+
+
+class Learning(msgspec.Struct, frozen=True, kw_only=True):
+    """What a classifier learns from, what it is tested on, and how it learns; see `train`.
+
+    Raises:
+        UsageError: an option is beyond its bounds.
+    """
+
+    encoder: str | None = None
+    data: str | Path | None = None
+    rubric: str | Path | None = None
+    criterion: str | None = None
+    test: str | Path | Frame | None = None
+    dev: float = 0.1
+    folds: int | None = None
+    where: Mapping[str, tuple[str, ...]] | None = None
+    test_where: Mapping[str, tuple[str, ...]] | None = None
+    labels_from: str | None = None
+    limit: int | None = None
+    columns: Mapping[str, str] | None = None
+    seeds: Sequence[int] = (1,)
+    epochs: int = 5
+    batch: int = 16
+    lr: float = 2e-5
+    max_length: int = 512
+    risk: float | None = None
+
+    def __post_init__(self) -> None:
+        faults = {
+            "name at least one seed, a whole number from 0 on": not self.seeds
+            or not all(0 <= seed < 2**31 for seed in self.seeds),
+            "--epochs and --batch must be at least 1": min(self.epochs, self.batch) < 1,
+            f"--lr {self.lr}: give a small number such as 2e-5": not (math.isfinite(self.lr) and self.lr >= 0),
+            f"--max-length must be at least {encoders.SHORTEST}": self.max_length < encoders.SHORTEST,
+            "--folds must be at least 2": self.folds is not None and self.folds < 2,
+            "--risk must lie between 0 and 1": self.risk is not None and not 0 < self.risk < 1,
+            f"--dev {self.dev}: give a share above 0 and below 0.5": not 0 < self.dev < 0.5,
+        }
+        for words, fault in faults.items():
+            if fault:
+                raise UsageError(words)
+
+
+class TrainOptions(TypedDict, total=False):
+    """`Learning` as keyword arguments."""
+
+    data: str | Path | None
+    rubric: str | Path | None
+    criterion: str | None
+    test: str | Path | Frame | None
+    dev: float
+    folds: int | None
+    where: Mapping[str, tuple[str, ...]] | None
+    test_where: Mapping[str, tuple[str, ...]] | None
+    labels_from: str | None
+    limit: int | None
+    columns: Mapping[str, str] | None
+    seeds: Sequence[int]
+    epochs: int
+    batch: int
+    lr: float
+    max_length: int
+    risk: float | None
 
 
 def train(
-    sources: str | Path | Frame | Sequence[str | Path | Frame],
+    sources: Source | Sequence[Source],
     *,
     out: str | Path,
     encoder: str | Path | None = None,
@@ -66,24 +140,19 @@ def train(
             criterion: which one is learned, where the rubric has several.
             test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
                 anything.
-            dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
+            dev: the share of the training data that checkpoints are chosen on, by whole dialogues.
             folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
             where: tag → values of the benchmark's samples to train on.
             test_where: tag → values of the benchmark's samples to test on.
             labels_from: a tag that holds the training labels, where the samples have no target of their own.
             limit: at most this many training samples, spread evenly over the labels.
-            rare: what to do with a label that has a single example: `refuse`, `keep` or `drop`.
             columns: our name → the file's name of a column.
             seeds: one training for each; the one that does best on the development part is saved.
             epochs: of an encoder, at most.
             batch: dialogues per step.
-            accumulate: in how many pieces a step is computed.
             lr: the highest learning rate.
-            patience: stop after so many epochs without gain; 0 never stops early.
             max_length: tokens of a dialogue; where it is longer, its oldest words are left out.
-            weights: of labels in the loss: `balanced`, `published` or `none`.
             risk: abstain so often that at most this share of what is decided is wrong.
-            device: `auto`, `cpu` or `cuda`.
 
     Raises:
         TypeError: there is no such option.
@@ -95,112 +164,308 @@ def train(
     if baseline == (encoder is not None):
         raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
     learning = Learning(encoder=None if encoder is None else str(encoder), **options)
-    material = training_data.gather(listed(sources), learning)
-    source = _source(learning)
-    values = material.criterion.values
-    labels = tuple(map(str, values))
-    seeds = list(dict.fromkeys(learning.seeds))
-    if baseline and len(seeds) > 1:
-        material.notes.append("the baseline has no randomness: one seed says what several would")
-        seeds = seeds[:1]
+    material = gather(listed(sources), learning)
+    revision = encoders.check(learning.encoder) if learning.encoder is not None else ""
+    # The baseline has no randomness: one seed says what several would.
+    seeds = [1] if learning.encoder is None else list(dict.fromkeys(learning.seeds))
     splits = divided(material, learning)
-    published = material.task.class_weights if material.task is not None else {}
-    weights = [
-        class_weights(learning.weights, split.train.counts(len(labels)), material.criterion, published)
-        for split in splits
-    ]
     learned = _learned(splits, learning, material)
     folder = Path(out)
-    if (
-        folder.is_dir()
-        and not manifest.read(folder)
-        and (stranger := min((p.name for p in folder.iterdir()), default=""))
-    ):
-        raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
+    if folder.is_dir() and not manifest.read(folder) and (found := min((p.name for p in folder.iterdir()), default="")):
+        raise UsageError(f"{folder}: holds {found}, which no training left there; choose another --out")
     private.folder(folder)
-    plan = _plan(material, learning, splits) | source | {
-        "weights": learning.weights, "class_weights": dict(zip(labels, weights[0].tolist(), strict=True)), "seeds": seeds,
+    subsets = [subset for split in splits for subset in (split.train, split.dev, split.tested)]
+    plan: dict[str, Any] = {
+        "data": material.name, "rubric": material.rubric.name, "rubric_hash": material.rubric.hash, "seeds": seeds,
+        "train_hash": digest([[(s.id, s.target, s.cluster) for s in subset.samples] for subset in subsets]),
     }  # fmt: skip
+    if learning.encoder is not None:
+        plan |= {name: getattr(learning, name) for name in ("encoder", "epochs", "batch", "lr", "max_length")}
+        plan["encoder_hash"] = classifier.weights_hash(Path(learning.encoder)) or revision
     manifest.begin(folder, plan, command)
-
-    def run(seed: int, fold: int) -> Trial:
-        trials = folder / "trials"
-        return training.run(trials, learning, labels, splits[fold], weights[fold], seed, fold or None, progress)
-
-    final, *folds = [(split, [run(seed, fold) for seed in seeds]) for fold, split in enumerate(splits)]
+    labels = list(map(str, material.criterion.values))
+    final, *folds = [
+        (split, [_trial(folder / "trials", learning, labels, split, seed, fold or None, progress) for seed in seeds])
+        for fold, split in enumerate(splits)
+    ]
     trained = account(folder, material, learning, final, folds)
-    training.move(folder / "trials", training.choose(final[1]), folder)
-    saved.describe(folder, material.rubric, trained.decision)
+    _move(folder / "trials" / f"seed-{trained.chosen}", folder)
+    classifier.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
-    titles = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
-    sides = {f"{title}: {trained.tested}, n {(c := trained.calibration[part]).n}": c for title, part in titles.items()}
-    private.write(
-        folder / "calibration.svg", plots.draw_file(sides, "How often the classifier is right against how sure it is")
-    )
     private.write(folder / "card.md", card(trained))
-    results = saved.known(msgspec.to_builtins(trained))
-    content = {"versions": _versions(), "results": results, "ended": manifest.now()}
-    manifest.write(folder, manifest.read(folder) | content)
-    return trained
-
-
-def _source(learning: Learning) -> dict[str, str]:
-    """See that what is trained can be had, and say which weights it begins with."""
-    if learning.encoder is None:
-        return {}
-    revision = encoders.check(learning.encoder)
-    encoders.place(learning.device)
-    return {
-        "encoder": learning.encoder,
-        "encoder_hash": saved.weights_hash(Path(learning.encoder)) or revision,
-    }
-
-
-def _learned(splits: Sequence[TrialSplits], learning: Learning, material: TrainingData) -> TrainingDigests:
-    """Return digests of what is learned from, also by an encoder that is a classifier itself; a note warns of overlap."""
-    final, *folds = splits
-    learned = TrainingDigests.of([*final.train.samples, *final.dev.samples])
-    previous = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
-    if previous is None:
-        return learned
-    tested = [sample for split in folds or [final] for sample in split.tested.samples]
-    repeated = sum(previous.how(sample) != "no" for sample in tested)
-    if repeated:
-        material.notes.append(
-            f"{learning.encoder} is a classifier that has learned from {repeated} of the {len(tested)} tested samples, or from "
-            "their dialogues: the figures flatter"
-        )
-    return learned | previous
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of what trains, as far as it is installed."""
     versions = {}
     for name in ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors"):
         with contextlib.suppress(PackageNotFoundError):
             versions[name] = version(name)
-    return versions
+    manifest.write(folder, manifest.read(folder) | {"versions": versions, "ended": manifest.now()})
+    return trained
 
 
-def _plan(material: TrainingData, learning: Learning, splits: Sequence[TrialSplits]) -> dict[str, Any]:
-    """Write down what decides whether a later command goes on with this training."""
-    subsets = [subset for split in splits for subset in (split.train, split.dev, split.tested)]
-    plan: dict[str, Any] = {
-        "data": material.name,
-        "rubric": material.rubric.name,
-        "rubric_hash": material.rubric.hash,
-        "train_hash": digest([[(s.id, s.target, s.cluster) for s in subset.samples] for subset in subsets]),
-        "kind": "tfidf" if learning.encoder is None else "encoder",
+def _learned(splits: Sequence[TrialSplits], learning: Learning, material: TrainingData) -> TrainingDigests:
+    """Return digests of what is learned from, also by an encoder that is a classifier itself; a note warns of overlap."""
+    learned = TrainingDigests.of([*splits[0].train.samples, *splits[0].dev.samples])
+    previous = TrainingDigests.load(Path(learning.encoder)) if learning.encoder is not None else None
+    if previous is None:
+        return learned
+    repeated = [previous.how(sample) != "no" for split in splits for sample in split.tested.samples]
+    if any(repeated):
+        material.notes.append(
+            f"{learning.encoder} is a classifier that has learned from tested samples, or from their dialogues: the "
+            "figures flatter"
+        )
+    return TrainingDigests(learned.texts | previous.texts, learned.shared | previous.shared)
+
+
+def _trial(
+    trials: Path, learning: Learning, labels: Sequence[str], split: TrialSplits, seed: int, fold: int | None,
+    progress: Progress | None,
+) -> Trial:  # fmt: skip
+    """Train one classifier, or return what came of it earlier; of a fold no weights are kept."""
+    place = trials / (f"seed-{seed}" if fold is None else f"seed-{seed}-fold-{fold}")
+    record = place / "trial.json"
+    if record.is_file():
+        try:
+            return msgspec.json.decode(bounds.content(record), type=Trial)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{record}: damaged; delete {place}, and the same command trains it again") from error
+    place.mkdir(parents=True, exist_ok=True)
+    report = partial(progress, f"training {place.name}") if progress is not None else None
+    model: tfidf.Tfidf | encoders.Encoder
+    if learning.encoder is None:
+        model, history = tfidf.fit(split.train, split.dev, len(labels), report)
+        longest = 0
+    else:
+        model = encoders.Encoder.start(learning.encoder, labels, learning.max_length, seed)
+        history = encoders.fit(
+            model, split.train, split.dev, epochs=learning.epochs, batch=learning.batch, lr=learning.lr, seed=seed,
+            folder=place / "checkpoints", progress=report,
+        )  # fmt: skip
+        longest = model.max_length
+    if fold is None:
+        (place / "model").mkdir(exist_ok=True)
+        model.save(place / "model")
+    dev, tested = (model.logits(part.dialogues).tolist() for part in (split.dev, split.tested))
+    kept = calibration.best(history) + 1
+    trial = Trial(seed=seed, fold=fold, kept=kept, history=history, max_length=longest, dev=dev, tested=tested)
+    private.write(record, msgspec.json.encode(trial))
+    return trial
+
+
+def _move(place: Path, target: Path) -> None:
+    """Put the chosen trial's weights where the classifier is opened, and delete all others; once is enough."""
+    for path in sorted((place / "model").glob("*")):
+        private.copy(path, target / path.name)
+    if not (target / tfidf.WEIGHTS).is_file():
+        raise UsageError(
+            f"{target}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"
+        )
+    for other in place.parent.glob("*/model"):
+        shutil.rmtree(other)
+
+
+# From what the user names to the parts of a training, with nothing of a dialogue on two sides.
+
+
+class TrainingData(msgspec.Struct):
+    """Labelled samples, and the rubric (of one criterion) that their targets belong to.
+
+    `dev` and `test` are empty where the data has none. `task` is the benchmark whose rubric it is, if one. All samples
+    end alike, with what the classifier then `reads`.
+    """
+
+    name: str
+    rubric: Rubric
+    task: Benchmark | None
+    train: list[Sample]
+    dev: list[Sample]
+    test: list[Sample]
+    notes: list[str]
+    reads: Reads = "reply"
+
+    @property
+    def criterion(self) -> Criterion:
+        """What is learned."""
+        return self.rubric.criteria[0]
+
+
+def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    """Read all that is named, in a command or in its options.
+
+    Raises:
+        UsageError: a name or an option is wrong.
+        DataError: a file is missing, broken or in another schema, or a label is not in the rubric.
+    """
+    files = [_is_file(source) for source in sources]
+    from_tags = bool(learning.where) or learning.labels_from is not None
+    faults = {
+        "train on one benchmark or run, or on files": not files or (len(files) > 1 and not all(files)),
+        "--where and --labels-from go by the tags of a benchmark's samples": from_tags
+        and (any(files) or any(map(_is_run, sources))),
+        "--rubric says whose labels a file's are; a benchmark or a run has its own": learning.rubric is not None
+        and not all(files),
+        "--test-where chooses among the samples of a benchmark that --test names": bool(learning.test_where)
+        and (learning.test is None or _is_file(learning.test) or _is_run(learning.test)),
+        "--folds tests on the training data, part by part; leave out --test": learning.folds is not None
+        and learning.test is not None,
     }
-    if learning.folds is not None:
-        plan["folds"] = learning.folds
-    if learning.encoder is not None:
-        names = [name for name in Recipe.__struct_fields__ if name not in {"encoder", "device"}]
-        plan["recipe"] = {name: getattr(learning, name) for name in names}
-    return plan
+    for words, fault in faults.items():
+        if fault:
+            raise UsageError(words)
+    material = _from_files(sources, learning) if all(files) else _from_one(sources[0], learning)
+    if learning.folds is not None and (material.dev or material.test):
+        raise UsageError(f"{material.name}: the data itself says what is development and test; leave out --folds")
+    if learning.test is not None:
+        material.test = _tested(learning.test, learning, material)
+    material.reads = dialogues.reads([*material.train, *material.dev, *material.test])
+    return material
 
 
-# Training, development and test part, with nothing of a dialogue on two sides.
+def _is_run(source: Source) -> bool:
+    return tables.is_run(source) and not own_folder.is_one(Path(str(source)))
+
+
+def _is_file(source: Source) -> bool:
+    return tables.is_table(source) and not (isinstance(source, str | Path) and own_folder.is_one(Path(source)))
+
+
+def _from_files(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    tables_ = [dialogues.rows(source, learning.columns or {}) for source in sources]
+    name = Path(sources[0]).stem if isinstance(sources[0], str | Path) else "table"
+    task = None
+    if learning.rubric is None:
+        rubric = dialogues.rubric_of([row for rows in tables_ for row in rows], name)
+    elif Path(learning.rubric).suffix == ".toml":
+        rubric = Rubric.load(Path(learning.rubric))
+    else:
+        task = benchmarks.asked_one(str(learning.rubric))
+        rubric = task.rubric
+    rubric = _one_criterion(rubric, learning.criterion)
+    samples = [sample for rows in tables_ for sample in dialogues.samples(rows, rubric.criteria[0])]
+    train, dev, test = _by_split(samples, "train")
+    if not train:
+        raise DataError(f"{name}: no row is marked train in the column split")
+    return TrainingData(name, rubric, task, train, dev, test, [])
+
+
+def _by_split(samples: Iterable[Sample], unmarked: str = "") -> tuple[list[Sample], ...]:
+    marked = [(sample.tags.get("split", unmarked), sample) for sample in samples]
+    return tuple([sample for split, sample in marked if split == part] for part in ("train", "dev", "test"))
+
+
+def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
+    by_name = {criterion.name: criterion for criterion in rubric.criteria}
+    chosen = by_name.get(name) if name is not None else next(iter(by_name.values())) if len(by_name) == 1 else None
+    if chosen is None:
+        fault = "several criteria; name one with --criterion:" if name is None else f"no criterion {name!r}; it has"
+        raise UsageError(f"{rubric.name} has {fault} {', '.join(by_name)}")
+    return rubric.only(chosen)
+
+
+def _from_one(source: Source, learning: Learning) -> TrainingData:
+    """Read a benchmark's samples, or those of a run that people labelled."""
+    task = _benchmark_of(source)
+    rubric = _one_criterion(task.rubric, learning.criterion)
+    material = TrainingData(task.name, rubric, task, [], [], [], [])
+    if _is_run(source):
+        material.train = _gold(Path(str(source)), task, material)
+        return material
+    released = Path(learning.data) if learning.data is not None else None
+    train, dev, test = _by_split(task.read(released) if released is not None and not learning.where else [])
+    if train:
+        material.dev, material.test = (_targets(part, None, material, "test") if part else [] for part in (dev, test))
+    else:
+        train = list(task.samples(released, dict(learning.where or {}) or None))
+    if not learning.where and learning.folds is None and all(s.tags.get("split") == "test" for s in train):
+        raise DataError(
+            f"{task.name}: these are the authors' test samples; put their training file beside them (`mindgauge list --json` says "
+            "how to obtain it), estimate by cross-validation with --folds 5, or train on them on purpose with --where split=test"
+        )
+    material.train = _targets(train, learning.labels_from, material, "training")
+    return material
+
+
+def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData, part: str) -> list[Sample]:
+    """Keep the samples that have a target, or take a tag's value as target; those without are counted."""
+    answers = [(sample, sample.target if tag is None else sample.tags.get(tag)) for sample in samples]
+    selected = [
+        msgspec.structs.replace(
+            s, target=dialogues.label(answer, material.criterion, f"{material.name}: sample {s.id}")
+        )
+        for s, answer in answers
+        if answer is not None
+    ]
+    if not selected:
+        raise DataError(f"{material.name}: no labelled sample for {part}; --labels-from TAG takes labels from a tag")
+    if len(selected) < len(answers):
+        reason = "no label that people agree on" if tag is None else f"no tag {tag}"
+        material.notes.append(f"{part}: {len(answers) - len(selected)} samples left out, {reason}")
+    if tag is not None:
+        material.notes.append(f"{part}: labels come from the tag {tag}, not from the benchmark's own (human) targets")
+    return selected
+
+
+def _tested(source: Source, learning: Learning, material: TrainingData) -> list[Sample]:
+    if _is_file(source):
+        return list(dialogues.samples(dialogues.rows(source, learning.columns or {}), material.criterion))
+    task = _benchmark_of(source)
+    other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
+    if other is None or task.rubric.only(other).hash != material.rubric.hash:
+        raise UsageError(
+            f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
+        )
+    if _is_run(source):
+        return _gold(Path(str(source)), task, material)
+    released = Path(learning.data) if learning.data is not None else None
+    return _targets(task.samples(released, dict(learning.test_where or {}) or None), None, material, "test")
+
+
+def _benchmark_of(source: Source) -> Benchmark:
+    """Return a benchmark by its name, or the one that people labelled in a run."""
+    if not _is_run(source):
+        return benchmarks.asked_one(str(source))
+    store, tasks, manifest = open_run(Path(str(source)))
+    store.close()
+    wanted = manifest.get("annotation", {}).get("benchmark")
+    chosen = [task for task in tasks if task.name == wanted] or tasks
+    if len(chosen) > 1:
+        raise UsageError(f"{source}: several benchmarks are in this run; train on a run of one")
+    return chosen[0]
+
+
+def _gold(folder: Path, benchmark: Benchmark, material: TrainingData) -> list[Sample]:
+    """Read what has a gold label in a run; ties, and what nobody could label, are left out and counted.
+
+    Where people labelled the run's items, their gold is read and no other.
+    """
+    run_folder.need_text(folder)
+    store, _, manifest = open_run(folder)
+    rater = manifest.get("annotation", {}).get("gold", "gold")
+    with store:
+        gold = {
+            rating.subject: rating.value
+            for rating in store.ratings(benchmark.name)
+            if (rating.rater, rating.rater_kind, rating.criterion) == (rater, RaterKind.GOLD, material.criterion.name)
+            and rating.status is Status.OK
+        }
+        subjects: list[tuple[str, Sample, Reply | None]]
+        if benchmark.closed or not store.count_replies(benchmark.name):
+            subjects = [(sample.id, sample, None) for sample in store.samples(benchmark.name)]
+        else:
+            subjects = [(reply.id, store.sample(benchmark.name, reply.sample), reply) for reply in store.replies(benchmark.name)]  # fmt: skip
+    selected = []
+    for ident, sample, reply in subjects:
+        if gold.get(ident) is not None and (reply is None or reply.text.strip()):
+            target = dialogues.label(gold[ident], material.criterion, f"{folder}: {ident}")
+            spoken = sample if reply is None else dialogues.with_reply(sample, reply)
+            selected.append(msgspec.structs.replace(spoken, id=ident, target=target))
+    if not selected:
+        raise DataError(
+            f"{folder}: nothing here has a gold label on {material.criterion.name}; people give them with `mindgauge annotate`"
+        )
+    material.notes.append(f"{folder}: labels on {material.criterion.name} are those of the rater {rater}")
+    if len(selected) < len(subjects):
+        material.notes.append(f"{folder}: {len(subjects) - len(selected)} left out, which have no label or no text")
+    return selected
 
 
 def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
@@ -212,57 +477,45 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
     Raises:
         DataError: too little is left to learn from.
     """
-    values, notes = material.criterion.values, material.notes
-    train, duplicates, related = parts.separate(material.train, [*material.dev, *material.test])
-    removed = (
-        f"{duplicates} samples that are also development or test samples, and {related} from the same dialogues as such"
-    )
-    if not train:
-        raise DataError(f"training data: nothing is left without {removed}; do the files count their clusters alike?")
-    if duplicates or related:
-        notes.append(f"training data: removed {removed}")
-    dev, *tested = parts.separate(material.dev, material.test)
-    if material.dev and not dev:
-        raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
-    if any(tested):
-        notes.append(f"development part: removed {sum(tested)} samples that belong to test dialogues")
-    samples, repeated, contradicting = parts.unique(parts.part(train, values))
-    if repeated:
-        notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
-    if contradicting:
-        notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
-    if learning.rare == "drop":
-        samples = samples.take(np.flatnonzero(samples.counts(len(values))[samples.codes] >= parts.FEWEST))
+    values = material.criterion.values
+    train = parts.separate(material.train, [*material.dev, *material.test])
+    dev = parts.separate(material.dev, material.test)
+    if not train or (material.dev and not dev):
+        raise DataError("nothing is left to learn from, or to choose by, without the dialogues that are tested")
+    samples, repeated = parts.unique(parts.part(train, values))
+    counts = {
+        "training: {} samples removed that are in the development or test data, or from the same dialogues": len(
+            material.train
+        )
+        - len(train),
+        "development: {} samples removed that belong to test dialogues": len(material.dev) - len(dev),
+        "training: {} repetitions of a text with the same label removed": repeated,
+    }
+    material.notes += [note.format(count) for note, count in counts.items() if count]
     samples = samples if learning.limit is None else parts.spread(samples, learning.limit)
-    parts.check(samples, values, keep=learning.rare == "keep")
+    parts.check(samples)
     test = parts.part(material.test, values) if material.test else None
     if dev:
-        return [TrialSplits(samples, parts.part(dev, values), test)]
-    share = learning.share or 0.0
-    return [_development(samples, test, share, values), *_folded(samples, learning.folds or 0, share, values)]
+        chosen = parts.part(dev, values)
+        return [TrialSplits(samples, chosen, chosen if test is None else test)]
+    return [_development(samples, test, learning.dev), *_folded(samples, learning.folds or 0, learning.dev)]
 
 
-def _development(training: DataSplit, test: DataSplit | None, share: float, values: Sequence[Value]) -> TrialSplits:
+def _development(training: DataSplit, test: DataSplit | None, share: float) -> TrialSplits:
     """Take a development part from the training data."""
-    first, second = parts.divide(training, (1 - share, share), len(values), SPLIT_SEED)
-    if not len(first) or not len(second):
+    train, dev = parts.taken(training, parts.divide(training, round(1 / share))[0])
+    if not len(train) or not len(dev):
         raise DataError(
             f"{len(training)} samples from {len(np.unique(training.groups))} dialogues leave no development part; "
-            "give more dialogues, a larger --dev, or a file"
+            "give more dialogues, or a larger --dev"
         )
-    train = training.take(first)
-    parts.check(train, values, keep=True)
-    return TrialSplits(train, training.take(second), test)
+    parts.check(train)
+    return TrialSplits(train, dev, dev if test is None else test)
 
 
-def _folded(training: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
+def _folded(training: DataSplit, folds: int, share: float) -> list[TrialSplits]:
     """Divide the training data into folds; each is tested by what the others teach."""
-    divisions = []
-    for rows in parts.divide(training, [1 / folds] * folds, len(values), SPLIT_SEED) if folds else []:
-        if not len(rows):
-            raise DataError(
-                f"--folds {folds}: there are only {len(np.unique(training.groups))} dialogues that can be told apart"
-            )
-        others = training.take(np.setdiff1d(np.arange(len(training)), rows))
-        divisions.append(_development(others, training.take(rows), share, values))
-    return divisions
+    rows = parts.divide(training, folds) if folds else []
+    if len(rows) < folds or not all(map(len, rows)):
+        raise DataError(f"--folds {folds}: there are too few dialogues, or too few of each label")
+    return [_development(*parts.taken(training, tested), share) for tested in rows]

@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.records.errors import UsageError
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.raters.classifiers.parts import DataSplit
-    from mindgauge.records.rubric import Criterion
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -29,57 +27,21 @@ LEVEL = 0.95
 
 
 def standing(logits: Floats, codes: Codes) -> dict[str, float]:
-    """Return `macro_f1`, by the labels that occur, and the mean `log_likelihood` of logits of shape (n, q)."""
-    likelihood = special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-    return {"macro_f1": _macro_f1(logits.argmax(axis=1), codes), "log_likelihood": float(likelihood.mean())}
+    """Return `macro_f1`, by the labels that occur, the mean `log_likelihood`, and `merit` of logits of shape (n, q).
+
+    The merit is what trainings are chosen by: macro-F1, where the likelihood decides between those that are alike.
+    """
+    from sklearn.metrics import f1_score
+
+    predicted, labels = logits.argmax(axis=1), np.unique(codes)
+    score = float(f1_score(codes, predicted, labels=labels, average="macro", zero_division=0.0))
+    likelihood = float(special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes].mean())
+    return {"macro_f1": score, "log_likelihood": likelihood, "merit": score + likelihood / 1000}
 
 
 def best(history: Sequence[Mapping[str, float]]) -> int:
-    """Return which figures are the best, from 0: macro-F1 first, the likelihood where that is equal, then the earlier."""
-    return max(range(len(history)), key=lambda i: (history[i]["macro_f1"], history[i]["log_likelihood"]))
-
-
-def _macro_f1(predicted: Codes, codes: Codes) -> float:
-    from sklearn.metrics import f1_score
-
-    return float(f1_score(codes, predicted, labels=np.unique(codes), average="macro", zero_division=0.0))
-
-
-def collapse(logits: Floats, codes: Codes) -> str:
-    """Say in a few words that training came to nothing; empty if it did not.
-
-    It did if one label is given to all, or if macro-F1 is no better than that of always giving the most frequent one.
-    """
-    predicted = logits.argmax(axis=1)
-    if len(np.unique(predicted)) == 1 and len(np.unique(codes)) > 1:
-        return "one label for all"
-    if _macro_f1(predicted, codes) <= _macro_f1(np.full_like(codes, np.bincount(codes).argmax()), codes):
-        return "no better than always the most frequent label"
-    return ""
-
-
-def class_weights(scheme: str, counts: Codes, criterion: Criterion, published: Mapping[str, float]) -> Floats:
-    """Return what an example of each label weighs in the loss, shape (q,).
-
-    Args:
-        scheme: `balanced`, n / (k · n_c) for the k labels that occur; `none`, all alike; `published`, a paper's own.
-        counts: shape (q,), examples of each label.
-        criterion: whose labels they are.
-        published: a label's name → its weight; empty where a task has none.
-
-    Raises:
-        UsageError: there is no such choice, or nothing is published for this task.
-    """
-    if scheme == "balanced":
-        return np.where(counts > 0, counts.sum() / (np.maximum(counts, 1) * (counts > 0).sum()), 1.0)
-    if scheme == "none":
-        return np.ones(len(counts))
-    if scheme != "published":
-        raise UsageError(f"--weights is balanced, published or none, not {scheme!r}")
-    if not published:
-        raise UsageError("--weights published: no weights are published for this task; use balanced or none")
-    named = {criterion.read(name): weight for name, weight in published.items()}
-    return np.array([named[value] for value in criterion.values])
+    """Return which figures are the best, from 0; of equal ones the earlier."""
+    return max(range(len(history)), key=lambda i: history[i]["merit"])
 
 
 def temperature(logits: Floats, codes: Codes) -> float:
@@ -139,9 +101,7 @@ def calibration(probabilities: Floats, codes: Codes, groups: Codes) -> Calibrati
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     bins = tuple(_bin(i, confidence[place == i], right[place == i], groups[place == i]) for i in range(BINS))
-    gaps = [
-        b.n / n * abs(b.accuracy - b.confidence) for b in bins if b.accuracy is not None and b.confidence is not None
-    ]
+    gaps = [b.n / n * abs((b.accuracy or 0.0) - (b.confidence or 0.0)) for b in bins]
     likelihood = np.log(np.maximum(probabilities[np.arange(n), codes], np.finfo(float).tiny))
     return Calibration(n, float(sum(gaps)), float(-likelihood.mean()), bins)
 

@@ -1,4 +1,4 @@
-"""Any encoder of `transformers` as a classifier: opened safely, dialogues as pairs of segments, batches of like length.
+"""Any encoder of `transformers` as a classifier: opened safely, dialogues as pairs of segments, trained by its `Trainer`.
 
 Opened are safetensors only, with no foreign code and nothing random where weights should be. What a person typed is
 never read as a special token.
@@ -7,13 +7,16 @@ never read as a special token.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mindgauge.raters.classifiers import form
+from mindgauge.raters.classifiers import dialogues as form
+from mindgauge.raters.classifiers.calibration import standing
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 
@@ -22,49 +25,59 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.raters.classifiers.parts import DataSplit
+
     Floats = NDArray[np.float64]
 
-BATCHES = {"cpu": 8, "cuda": 128}
-"""Dialogues that are classified at once, by device; what does not fit a processor's cache is slower."""
+BATCH = 32
+"""Dialogues that are classified at once."""
 SHORTEST = 16
 """Tokens that a dialogue must be allowed, so that of a reply and of what it answers something is left."""
+PATIENCE = 2
+"""Training stops when so many epochs have not done better on the development part."""
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 
 
 class Encoder:
-    """A pretrained encoder with a linear head: one logit per label."""
+    """A pretrained encoder with a linear head: one logit for each of `outputs` labels.
 
-    kind: ClassVar[str] = "encoder"
+    It runs on a GPU where torch sees one.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, max_length: int) -> None:
-        self.model = model
+        import torch
+
+        self.model = model.to("cuda" if torch.cuda.is_available() else "cpu")
         self.tokenizer = tokenizer
         self.tokenizer.truncation_side = "left"  # the newest words stay
         self.max_length = max_length
+        self.outputs = int(model.config.num_labels)
 
     @classmethod
-    def start(cls, name: str, labels: Sequence[str], max_length: int, device: str = "auto") -> Encoder:
-        """Open pretrained weights for training, with a new head from torch's seed.
+    def start(cls, name: str, labels: Sequence[str], max_length: int, seed: int) -> Encoder:
+        """Open pretrained weights for training, with a new head.
 
         Args:
             name: a folder, or a name on the hub.
             labels: q names, in the order of the logits.
             max_length: tokens of a dialogue; at most what the encoder has positions for.
-            device: `auto`, `cpu` or `cuda`.
+            seed: of the head.
 
         Raises:
             UsageError: there are no such weights, they are pickled, or the hub cannot be reached.
         """
+        import torch
+
+        torch.manual_seed(seed)
         names = dict(enumerate(labels))
         head = {"id2label": names, "label2id": {v: k for k, v in names.items()}, "num_labels": len(labels)}
-        tokenizer, model, absent = _open(name, {**head, "problem_type": "single_label_classification"})
+        tokenizer, model, absent = _open(name, head)
         inside = f"{model.base_model_prefix}."
         _refuse_random(name, [key for key in absent if key.startswith(inside) and "pooler" not in key])
-        longest = int(min(max_length, tokenizer.model_max_length, _positions(model)))
-        return cls(model.to(place(device)), tokenizer, longest)
+        return cls(model, tokenizer, int(min(max_length, tokenizer.model_max_length, _positions(model))))
 
     @classmethod
-    def load(cls, folder: Path, max_length: int, device: str = "auto") -> Encoder:
+    def load(cls, folder: Path, max_length: int) -> Encoder:
         """Open a classifier that `save` wrote.
 
         Raises:
@@ -76,93 +89,111 @@ class Encoder:
             raise UsageError(f"{folder}: its tokenizer is not the one it was trained with; copy the whole folder again")
         if not SHORTEST <= max_length <= _positions(model):
             raise UsageError(f"{folder}: its encoder was not trained on dialogues of {max_length} tokens; train again")
-        return cls(model.to(place(device)), tokenizer, max_length)
+        return cls(model, tokenizer, max_length)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer."""
-        with quiet(), private.writing(folder):
+        with private.writing(folder):
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 
-    @property
-    def outputs(self) -> int:
-        """How many labels its logits are of, q."""
-        return int(self.model.config.num_labels)
-
-    def tensors(self, dialogues: Sequence[form.Dialogue]) -> Any:
-        """Return a padded batch as the model takes it: earlier turns with their tags, then the last turn as a segment.
+    def tokens(self, dialogues: Sequence[form.Dialogue]) -> list[dict[str, list[int]]]:
+        """Return what the model takes of each dialogue: earlier turns with their tags, then the last turn as a segment.
 
         Where a dialogue is longer than `max_length`, the oldest words of the longer segment are left out.
         """
-        first, second = ([form.earlier(turns) for turns in dialogues], [turns[-1].content for turns in dialogues])
-        encoded = self.tokenizer(
-            first, second, padding=True, truncation="longest_first", max_length=self.max_length,
-            split_special_tokens=True, return_tensors="pt",
-        )  # fmt: skip
-        return encoded.to(self.model.device)
+        pairs = [(form.earlier(turns), turns[-1].content) for turns in dialogues]
+        options = {"truncation": "longest_first", "max_length": self.max_length, "split_special_tokens": True}
+        encoded = self.tokenizer(pairs, **options) if pairs else {}
+        return [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
 
-    def shortened(self, dialogues: Sequence[form.Dialogue]) -> int:
-        """Count the dialogues that are too long and lose words."""
-        texts = [f"{form.earlier(turns)}{turns[-1].content}" for turns in dialogues]
-        ids = self.tokenizer(texts, split_special_tokens=True, verbose=False)["input_ids"] if texts else []
-        return sum(len(tokens) >= self.max_length for tokens in ids)  # a pair of segments has one token more
-
-    def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q), in the order of the dialogues; `progress` hears how many are done.
-
-        Batches hold dialogues of like length, so that padding costs little; where memory runs out, fewer are tried.
-
-        Raises:
-            MindgaugeError: the memory does not suffice for a single dialogue.
-        """
+    def logits(self, dialogues: Sequence[form.Dialogue]) -> Floats:
+        """Return logits of shape (n, q), in the order of the dialogues; batches hold dialogues of like length."""
         import torch
 
-        logits = np.empty((len(dialogues), self.outputs))
-        order = np.argsort([-form.characters(turns) for turns in dialogues], kind="stable")
-        size = BATCHES.get(self.model.device.type, BATCHES["cpu"])
-        waiting = [order[start : start + size] for start in range(0, len(order), size)]
+        rows, logits = self.tokens(dialogues), np.empty((len(dialogues), self.outputs))
+        order = np.argsort([-len(row["input_ids"]) for row in rows], kind="stable")
+        device = self.model.device
         self.model.eval()
-        count = 0
-        with torch.inference_mode(), self.precision(), enough():
-            while waiting:
-                rows = waiting.pop(0)
-                try:
-                    logits[rows] = self.model(**self.tensors([dialogues[i] for i in rows])).logits.float().cpu().numpy()
-                except RuntimeError as error:
-                    if len(rows) == 1 or not ran_out(error):
-                        raise
-                    waiting[:0] = np.array_split(rows, 2)
-                    continue
-                count += len(rows)
-                if progress is not None:
-                    progress(count)
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, device.type == "cuda"):
+            for start in range(0, len(order), BATCH):
+                batch = order[start : start + BATCH]
+                padded = self.tokenizer.pad([rows[i] for i in batch], return_tensors="pt").to(device)
+                logits[batch] = self.model(**padded).logits.float().cpu().numpy()
         return logits
 
-    def precision(self) -> contextlib.AbstractContextManager[object]:
-        """Compute in bfloat16 on a GPU, in float32 elsewhere."""
-        import torch
 
-        on_gpu = self.model.device.type == "cuda"
-        half: contextlib.AbstractContextManager[object] = torch.autocast(self.model.device.type, torch.bfloat16, on_gpu)
-        return half
+def fit(
+    encoder: Encoder, train: DataSplit, dev: DataSplit, *, epochs: int, batch: int, lr: float, seed: int, folder: Path,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, float]]:  # fmt: skip
+    """Fine-tune an encoder by transformers' `Trainer`; it then has the weights of its best epoch.
 
+    Cross-entropy, each label weighing as much as the others; AdamW without decay on biases and normalisations, a linear
+    schedule with warm-up, gradients clipped at 1, batches of like length, bfloat16 on a GPU.
 
-def place(device: str) -> str:
-    """Return the device to compute on.
+    Args:
+        encoder: as `Encoder.start` returns it; trained in place.
+        train: what is learned from.
+        dev: the development part, which chooses the epoch.
+        epochs: passes over the training part, at most.
+        batch: dialogues per step.
+        lr: the highest learning rate.
+        seed: of dropout and of the order of examples.
+        folder: of checkpoints; gone afterwards.
+        progress: hears how many steps are done, of how many.
+
+    Returns:
+        What each epoch came to.
 
     Raises:
-        UsageError: there is no such device, or no such GPU here.
+        MindgaugeError: the memory of a GPU does not suffice, or the weights are no numbers.
     """
     import torch
+    from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, number = device.partition(":")
-    if kind not in BATCHES or (number and not number.isdecimal()):
-        raise UsageError(f"--device {device}: there is no such device; it is auto, cpu or cuda")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise UsageError(f"--device {device}: torch sees no GPU of that number here; use --device cpu or auto")
-    return device
+    class Steps(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+        def on_step_end(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+            if progress is not None:
+                progress(state.global_step, state.max_steps)
+
+    counts = train.counts(encoder.outputs)
+    weights = np.where(counts > 0, len(train) / (np.maximum(counts, 1) * (counts > 0).sum()), 1.0)
+    label_weights = torch.tensor(weights, dtype=torch.float32, device=encoder.model.device)
+
+    def loss(outputs: Any, labels: Any, **_: Any) -> Any:
+        return torch.nn.functional.cross_entropy(outputs["logits"].float(), labels, label_weights)
+
+    def figures(predictions: Any) -> dict[str, float]:
+        if not np.isfinite(predictions.predictions).all():
+            raise MindgaugeError("the weights give no numbers any more; lower --lr")
+        return standing(predictions.predictions, predictions.label_ids)
+
+    learned, chosen = (
+        [{**row, "labels": code} for row, code in zip(encoder.tokens(part.dialogues), part.codes.tolist(), strict=True)]
+        for part in (train, dev)
+    )
+    on_gpu = encoder.model.device.type == "cuda"
+    arguments = TrainingArguments(
+        str(folder), num_train_epochs=epochs, per_device_train_batch_size=batch, per_device_eval_batch_size=BATCH,
+        learning_rate=lr, weight_decay=0.01, warmup_steps=0.1, max_grad_norm=1.0, bf16=on_gpu, use_cpu=not on_gpu,
+        dataloader_pin_memory=on_gpu, seed=seed, train_sampling_strategy="group_by_length", eval_strategy="epoch",
+        save_strategy="epoch", logging_strategy="epoch", save_total_limit=1, save_only_model=True,
+        load_best_model_at_end=True, metric_for_best_model="merit", report_to="none", disable_tqdm=True,
+    )  # fmt: skip
+    trainer = Trainer(
+        encoder.model, arguments, train_dataset=learned, eval_dataset=chosen, processing_class=encoder.tokenizer,
+        compute_loss_func=loss, compute_metrics=figures, callbacks=[Steps(), EarlyStoppingCallback(PATIENCE)],
+    )  # fmt: skip
+    trainer.remove_callback(PrinterCallback)
+    try:
+        trainer.train()
+    except torch.OutOfMemoryError as error:
+        raise MindgaugeError("out of memory; lower --batch or --max-length, or choose a smaller encoder") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    logs = [log for log in trainer.state.log_history if "eval_merit" in log]
+    return [{name: log[f"eval_{name}"] for name in ("macro_f1", "log_likelihood", "merit")} for log in logs]
 
 
 def check(name: str) -> str:
@@ -172,18 +203,14 @@ def check(name: str) -> str:
         The revision of an encoder on the hub; empty for a folder.
 
     Raises:
-        UsageError: there is no such folder, its weights are pickled, or the hub has none of this name or cannot be
-            reached.
+        UsageError: its weights are pickled, or transformers cannot open a folder or a name on the hub.
     """
     from transformers import AutoConfig
 
-    folder = Path(name)
-    if folder.is_dir():
-        refuse_pickle(folder)
-    elif name.startswith((".", "/", "~")) or folder.suffix or name.count("/") > 1:
-        raise UsageError(f"{name}: no such folder; give the folder of an encoder, or its name on the hub")
-    with quiet(), explained(name):
-        config = AutoConfig.from_pretrained(name, local_files_only=folder.is_dir(), trust_remote_code=False)
+    if Path(name).is_dir():
+        refuse_pickle(Path(name))
+    with explained(name):
+        config = AutoConfig.from_pretrained(name, local_files_only=Path(name).is_dir(), trust_remote_code=False)
     return str(getattr(config, "_commit_hash", None) or "")
 
 
@@ -207,14 +234,13 @@ def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     safe = {"local_files_only": Path(name).is_dir(), "trust_remote_code": False}
-    with quiet(), explained(name):
+    with explained(name):
         tokenizer = AutoTokenizer.from_pretrained(name, **safe)
         model, loading = AutoModelForSequenceClassification.from_pretrained(
             name, use_safetensors=True, dtype="float32", ignore_mismatched_sizes=True, output_loading_info=True,
             **safe, **head,
         )  # fmt: skip
     faults = {
-        "cannot say where segments begin; give an encoder with a tokenizer.json": not tokenizer.is_fast,
         "has no vocabulary (is tokenizer.json missing?); copy the whole folder": len(tokenizer)
         <= len(tokenizer.all_special_tokens),
         "has no padding token; give an encoder, such as BERT": tokenizer.pad_token_id is None,
@@ -243,58 +269,20 @@ def _positions(model: Any) -> float:
     return int(stated) if stated > 0 else math.inf
 
 
-def ran_out(error: Exception) -> bool:
-    """Whether there was too little memory: torch's own error on a GPU, its allocator's words on a CPU, or Python's."""
-    import torch
-
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
-
-
-@contextlib.contextmanager
-def enough() -> Iterator[None]:
-    """Say in one line that memory ran out where smaller batches do not help."""
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        if not ran_out(error):
-            raise
-        raise MindgaugeError(
-            "out of memory; raise --accumulate, lower --max-length, choose a smaller encoder, or --device cpu"
-        ) from error
-
-
 @contextlib.contextmanager
 def explained(name: str) -> Iterator[None]:
-    """Turn what transformers raises into one line that says what to do."""
+    """Turn what transformers raises into one line that says what to do, and keep its own warnings back."""
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    logging.disable(logging.WARNING)
     try:
         yield
     except Exception as error:  # a bad file raises anything: configurations and tokenizers have classes of their own
-        if ran_out(error):
-            raise
         message = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        if Path(name).is_dir():
-            raise UsageError(f"{name}: not an encoder that transformers can open ({message})") from error
-        reason = "it cannot be reached" if "couldn't connect" in message else message
         raise UsageError(
-            f"{name}: not a folder here, and the hub did not give it ({reason}); where there is a network, check the name, or "
-            "download it there and give its folder with --encoder; or train with --baseline, which needs no download"
+            f"{name}: not an encoder that transformers can open ({message}); give its folder, or its name where the hub "
+            "can be reached, or train with --baseline, which needs no download"
         ) from error
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers from reporting what is known here: a new head, a hub out of reach."""
-    from huggingface_hub.utils import logging as hub
-    from transformers.utils import logging
-
-    verbosity, bars, hub_verbosity = logging.get_verbosity(), logging.is_progress_bar_enabled(), hub.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    hub.set_verbosity_error()
-    try:
-        yield
     finally:
-        logging.set_verbosity(verbosity)
-        hub.set_verbosity(hub_verbosity)
-        if bars:
-            logging.enable_progress_bar()
+        logging.disable(logging.NOTSET)

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from scipy.sparse import coo_array, csgraph
 
-from mindgauge.raters.classifiers import form
+from mindgauge.raters.classifiers import dialogues
 from mindgauge.records import Sample
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, private
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = "NDArray[np.intp]"
 
-FEWEST = 2
-"""A class with fewer examples can be learned or tested, but not both."""
-
 
 class DataSplit(msgspec.Struct, frozen=True):
     """Samples with the codes of their labels (indices into the criterion's values) and of their groups."""
@@ -46,6 +45,11 @@ class DataSplit(msgspec.Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    @property
+    def dialogues(self) -> list[dialogues.Dialogue]:
+        """What a classifier reads of them."""
+        return [dialogues.dialogue(sample) for sample in self.samples]
 
     def take(self, rows: Codes) -> DataSplit:
         """Return some of the rows, in the order asked for."""
@@ -62,99 +66,67 @@ def part(samples: Sequence[Sample], values: Sequence[Value]) -> DataSplit:
     return DataSplit(tuple(samples), codes, groups(samples))
 
 
-def joined(subsets: Sequence[DataSplit]) -> DataSplit:
-    """Return the samples of several parts as one, in their order."""
-    return DataSplit(
-        tuple(sample for subset in subsets for sample in subset.samples),
-        np.concatenate([subset.codes for subset in subsets]),
-        np.concatenate([subset.groups for subset in subsets]),
-    )
-
-
 def groups(samples: Sequence[Sample]) -> Codes:
     """Number the groups of samples that must not be divided: the connected components of what they share."""
-    parent = list(range(len(samples)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    first: dict[str, int] = {}
-    for i, sample in enumerate(samples):
-        for shared in _links(sample):
-            parent[root(i)] = root(first.setdefault(shared, i))
-    return np.unique([root(i) for i in range(len(samples))], return_inverse=True)[1].astype(np.intp)
+    seen: dict[str, int] = {}
+    pairs = [(row, seen.setdefault(link, len(seen))) for row, sample in enumerate(samples) for link in _links(sample)]
+    rows, links = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    size = len(samples) + len(seen)
+    graph = coo_array((np.ones(len(rows)), (rows, len(samples) + links)), (size, size))
+    labels = csgraph.connected_components(graph, directed=False)[1] if size else links
+    return np.unique(labels[: len(samples)], return_inverse=True)[1].astype(np.intp)
 
 
 def _links(sample: Sample) -> set[str]:
-    spoken = (form.plain(message.content) for message in sample.messages if message.role == "user")
-    turns = {f"turn {text}" for text in spoken if form.telling(text)}
+    spoken = (dialogues.plain(message.content) for message in sample.messages if message.role == "user")
+    turns = {f"turn {text}" for text in spoken if dialogues.telling(text)}
     answered = sample.messages[:-1] if sample.messages[-1].role == "assistant" else sample.messages
-    heard = {f"text {form.key(answered)}"} if answered else set()
-    return {f"cluster {sample.cluster}", f"text {form.key(sample.messages)}", *heard, *turns}
+    heard = {f"text {dialogues.key(answered)}"} if answered else set()
+    return {f"cluster {sample.cluster}", f"text {dialogues.key(sample.messages)}", *heard, *turns}
 
 
-def separate(train: Sequence[Sample], test: Sequence[Sample]) -> tuple[list[Sample], int, int]:
-    """Take out of the training samples whatever is in the test samples too, or in the same group as one of them.
-
-    Returns:
-        The rest, how many samples were also test samples, and how many came from the same dialogues as such.
-    """
+def separate(train: Sequence[Sample], test: Sequence[Sample]) -> list[Sample]:
+    """Return the training samples that are no test sample, nor in the same group as one."""
     labels = groups([*train, *test])
-    tested, texts = set(labels[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
-    copies = [form.key(sample.messages) in texts for sample in train]
-    related = [int(group) in tested for group in labels[: len(train)]]
-    rest = [sample for sample, *reasons in zip(train, copies, related, strict=True) if not any(reasons)]
-    return rest, sum(copies), len(train) - len(rest) - sum(copies)
+    tested = set(labels[len(train) :].tolist())
+    return [sample for sample, group in zip(train, labels[: len(train)].tolist(), strict=True) if group not in tested]
 
 
-def unique(subset: DataSplit) -> tuple[DataSplit, int, int]:
+def unique(subset: DataSplit) -> tuple[DataSplit, int]:
     """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
 
     Returns:
-        What is kept, how many were taken out, and how many texts remain that carry different labels.
+        What is kept, and how many were taken out.
     """
     first: dict[tuple[str, object], int] = {}
     for row, sample in enumerate(subset.samples):
-        first.setdefault((form.key(sample.messages), sample.target), row)
-    texts = Counter(text for text, _ in first)
+        first.setdefault((dialogues.key(sample.messages), sample.target), row)
     distinct = subset.take(np.array(list(first.values()), dtype=np.intp))
-    return distinct, len(subset) - len(distinct), sum(count > 1 for count in texts.values())
+    return distinct, len(subset) - len(distinct)
 
 
-def divide(subset: DataSplit, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
-    """Divide a part by whole groups, each label as near to the shares as the groups allow.
+def taken(subset: DataSplit, rows: Codes) -> tuple[DataSplit, DataSplit]:
+    """Return a part without some of its rows, and these rows."""
+    return subset.take(np.setdiff1d(np.arange(len(subset)), rows)), subset.take(rows)
 
-    Groups are placed one by one, large ones and those of rare labels first, ties in random order, each where it raises
-    χ² = Σ (have - want)² / want over parts and labels the least: the greedy rule of Sechidis et al. 2011, for groups.
 
-    Args:
-        subset: n samples.
-        shares: of the parts, adding up to 1.
-        labels: number of labels, q.
-        seed: of the random order.
+def divide(subset: DataSplit, folds: int) -> list[Codes]:
+    """Divide a part into folds by whole groups, labels spread as evenly as the groups allow, as scikit-learn does it.
+
+    The division is the same for all seeds of a training, so that their spread is that of training alone.
+    Where every label has fewer examples than there are to be folds, the folds are fewer.
 
     Returns:
-        The rows of each part, ascending.
+        The rows of each fold, ascending; they are empty where there are fewer groups than folds.
     """
-    if not len(subset):
-        return [np.empty(0, dtype=np.intp) for _ in shares]
-    content = np.zeros((int(subset.groups.max()) + 1, labels))
-    np.add.at(content, (subset.groups, subset.codes), 1.0)
-    total = content.sum(axis=0)
-    rarity = (content / np.maximum(total, 1)).max(axis=1)
-    order = np.lexsort((np.random.default_rng(seed).random(len(content)), -rarity))
-    want = np.outer(shares, np.maximum(total, 1))
-    filled = np.zeros_like(want)
-    place = np.empty(len(content), dtype=np.intp)
-    for group in order:
-        rise = (content[group] * (2 * (filled - want) + content[group]) / want).sum(axis=1)
-        place[group] = int(rise.argmin())
-        filled[place[group]] += content[group]
-    places = place[subset.groups]
-    return [np.flatnonzero(places == i) for i in range(len(shares))]
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    most = int(subset.counts(1).max())
+    if most < 2:
+        return [np.arange(len(subset))]
+    splitter = StratifiedGroupKFold(max(2, min(folds, most)), shuffle=True, random_state=0)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of labels with fewer examples than folds
+        return [rows for _, rows in splitter.split(subset.codes, subset.codes, subset.groups)]
 
 
 def spread(subset: DataSplit, limit: int) -> DataSplit:
@@ -167,40 +139,15 @@ def spread(subset: DataSplit, limit: int) -> DataSplit:
     return subset.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
 
 
-def rare(name: str, subset: DataSplit, values: Sequence[Value]) -> list[str]:
-    """Say which labels that a part has at all have fewer than two examples there, and which it has not."""
-    counts = subset.counts(len(values)).tolist()
-    scarce = [f"{value!s} ({count})" for value, count in zip(values, counts, strict=True) if 0 < count < FEWEST]
-    absent = [str(value) for value, count in zip(values, counts, strict=True) if not count]
-    return [
-        *([f"{name}: fewer than {FEWEST} examples of {', '.join(scarce)}"] if scarce else []),
-        *([f"{name}: no example of {', '.join(absent)}"] if absent else []),
-    ]
-
-
-def check(train: DataSplit, values: Sequence[Value], *, keep: bool) -> None:
+def check(train: DataSplit) -> None:
     """See that there is something to learn.
 
-    Args:
-        train: the samples to learn from.
-        values: the labels.
-        keep: whether a label with a single example will do.
-
     Raises:
-        DataError: no sample, only one label, or a label with a single example.
+        DataError: no sample, or only one label.
     """
-    counts = train.counts(len(values))
-    if (counts > 0).sum() < 2:
+    if len(np.unique(train.codes)) < 2:
         shortage = "one label only" if len(train) else "no labelled samples are left"
-        raise DataError(
-            f"training data: {shortage}; a classifier needs at least two labels with {FEWEST} examples each"
-        )
-    alone = [str(values[i]) for i in np.flatnonzero((counts > 0) & (counts < FEWEST)).tolist()]
-    if alone and not keep:
-        raise DataError(
-            f"training data: fewer than {FEWEST} examples of {', '.join(alone)}; add examples, or decide with "
-            "--rare keep or --rare drop"
-        )
+        raise DataError(f"training data: {shortage}; a classifier needs at least two labels, with examples of each")
 
 
 # Which dialogues a classifier learned from or was chosen on, as digests: its scores on them are no test of it.
@@ -235,9 +182,6 @@ class TrainingDigests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         text, shared = _marks(sample)
         return "text" if text in self.texts else "dialogue" if not shared.isdisjoint(self.shared) else "no"
 
-    def __or__(self, other: TrainingDigests) -> TrainingDigests:
-        return TrainingDigests(self.texts | other.texts, self.shared | other.shared)
-
     def save(self, folder: Path) -> None:
         """Write the digests beside the weights, in their own order, which is none of the dialogues'."""
         private.write(folder / FILE, msgspec.json.encode(self, order="deterministic"))
@@ -260,12 +204,12 @@ class TrainingDigests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _marks(sample: Sample) -> tuple[str, set[str]]:
     turns = []
-    for turn in form.dialogue(sample):
-        plain = form.plain(turn.content)
+    for turn in dialogues.dialogue(sample):
+        plain = dialogues.plain(turn.content)
         turns.append((turn.role, _BETWEEN.sub("", plain) or plain))
     *before, (role, last) = turns
-    shared = {_digest("turn", *turn) for turn in turns if turn[0] == "user" and form.telling(turn[1])}
-    shared |= {_digest("turn", role, last)} if form.telling(last) else set()
+    shared = {_digest("turn", *turn) for turn in turns if turn[0] == "user" and dialogues.telling(turn[1])}
+    shared |= {_digest("turn", role, last)} if dialogues.telling(last) else set()
     shared |= {_digest("answered", *itertools.chain(*before))} if before and role == "assistant" else set()
     return _digest("text", *itertools.chain(*turns)), shared
 

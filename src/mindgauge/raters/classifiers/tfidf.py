@@ -8,12 +8,12 @@ dialogues are used. So the file holds numbers and no word of a dialogue, and ope
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from mindgauge.raters.classifiers import form
+from mindgauge.raters.classifiers import dialogues as form
 from mindgauge.raters.classifiers.calibration import best, standing
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, private
@@ -24,22 +24,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Codes = NDArray[np.intp]
+    from mindgauge.raters.classifiers.parts import DataSplit
+
     Floats = NDArray[np.float64]
     Tensors = dict[str, NDArray[Any]]
 
 WEIGHTS = "model.safetensors"
 BITS = 20
-FEATURES = f"scikit-learn's hashes of 1 to 3 characters and 1 to 2 words, {BITS} bits"
 FIELD = 2 << BITS
-"""Buckets of one field: those of characters, then those of words."""
+"""Buckets of one field: those of 1 to 3 characters, then those of 1 to 2 words."""
 STRENGTHS = (1.0, 10.0, 100.0)
 """Values of C, the inverse of the L2 penalty, among which the development part chooses."""
-MIN_DIALOGUES = 2
-"""A feature of fewer dialogues says nothing about others."""
-WORD = r"[^\W_]+"
-BLOCK = 256
-"""Dialogues that are counted at once."""
 NEVER = -30.0
 """The logit of a label without an example."""
 TENSORS = {"bucket": 1, "idf": 1, "coefficient": 2, "intercept": 1}
@@ -49,15 +44,16 @@ TENSORS = {"bucket": 1, "idf": 1, "coefficient": 2, "intercept": 1}
 def count_ngrams(dialogues: Sequence[form.Dialogue]) -> sparse.csr_matrix:
     """Count the n-grams of n dialogues, shape (n, 2 · FIELD): those of the last turn, then those of earlier ones."""
     from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.pipeline import make_union
 
     hashing = {"n_features": 1 << BITS, "alternate_sign": False, "norm": None}
-    ngrams = (
+    field = make_union(
         HashingVectorizer(analyzer="char", ngram_range=(1, 3), **hashing),
-        HashingVectorizer(token_pattern=WORD, ngram_range=(1, 2), **hashing),
+        HashingVectorizer(token_pattern=r"[^\W_]+", ngram_range=(1, 2), **hashing),
     )
-    last, context = [turns[-1].content for turns in dialogues], [form.earlier(turns) for turns in dialogues]
-    fields = [[bounds.clean(text) for text in field] for field in (last, context)]
-    return sparse.hstack([kind.transform(field) for field in fields for kind in ngrams], "csr")
+    last = [bounds.clean(turns[-1].content) for turns in dialogues]
+    context = [bounds.clean(form.earlier(turns)) for turns in dialogues]
+    return sparse.hstack([field.transform(last), field.transform(context)], "csr")
 
 
 class Tfidf:
@@ -66,54 +62,41 @@ class Tfidf:
     Attributes:
         tensors: `bucket`, shape (f,), the features that are used, ascending; `idf`, shape (f,); `coefficient`, shape
             (f, q); `intercept`, shape (q,).
+        outputs: how many labels its logits are of, q.
     """
-
-    kind: ClassVar[str] = "tfidf"
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
+        self.outputs = len(tensors["intercept"])
 
-    @property
-    def outputs(self) -> int:
-        """How many labels its logits are of, q."""
-        return len(self.tensors["intercept"])
-
-    def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q), larger for likelier labels; `progress` hears how many dialogues are done."""
-        blocks = [np.empty((0, self.outputs))]
-        for start in range(0, len(dialogues), BLOCK):
-            block = dialogues[start : start + BLOCK]
-            matrix = weighed(count_ngrams(block), self.tensors["bucket"], self.tensors["idf"])
-            blocks.append(matrix @ self.tensors["coefficient"] + self.tensors["intercept"])
-            if progress is not None:
-                progress(start + len(block))
-        return np.concatenate(blocks)
+    def logits(self, dialogues: Sequence[form.Dialogue]) -> Floats:
+        """Return logits of shape (n, q), larger for likelier labels."""
+        if not dialogues:
+            return np.empty((0, self.outputs))
+        matrix = weighed(count_ngrams(dialogues), self.tensors["bucket"], self.tensors["idf"])
+        return np.asarray(matrix @ self.tensors["coefficient"] + self.tensors["intercept"], dtype=float)
 
     def save(self, folder: Path) -> None:
         """Write the weights: safetensors, numbers only."""
         from safetensors.numpy import save
 
-        private.write(folder / WEIGHTS, save(self.tensors, {"features": FEATURES}))
+        private.write(folder / WEIGHTS, save(self.tensors))
 
     @classmethod
     def load(cls, folder: Path) -> Tfidf:
         """Read the weights that `save` wrote.
 
         Raises:
-            UsageError: the file is damaged, or its features are those of another version.
+            UsageError: the file is damaged.
         """
-        from safetensors import SafetensorError, safe_open
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
 
         path = folder / WEIGHTS
         try:
-            bounds.check(path, bounds.WEIGHTS)
-            with safe_open(path, "np") as file:
-                features = (file.metadata() or {}).get("features")
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
+            tensors = load(bounds.content(path, bounds.WEIGHTS))
         except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
             raise UsageError(f"{path}: damaged ({error}); copy it again, or train again") from error
-        if features != FEATURES:
-            raise UsageError(f"{path}: its features are {features}, this version reads {FEATURES}; train again")
         if not _fit_together(tensors):
             raise UsageError(f"{path}: damaged (its parts do not fit together); copy it again, or train again")
         return cls(tensors)
@@ -128,38 +111,29 @@ def weighed(counts: sparse.csr_matrix, bucket: NDArray[Any], idf: NDArray[Any]) 
     transformer.idf_ = idf.astype(float)
     matrix = transformer.transform(counts[:, bucket])
     split = int(np.searchsorted(bucket, FIELD))
-    return sparse.hstack(
-        [normalize(field) if field.shape[1] else field for field in (matrix[:, :split], matrix[:, split:])], "csr"
-    )
+    fields = (matrix[:, :split], matrix[:, split:])
+    return sparse.hstack([normalize(field) if field.shape[1] else field for field in fields], "csr")
 
 
 def _fit_together(tensors: Tensors) -> bool:
     """Whether tensors that were read have the names, shapes and bounds of a baseline's."""
     if {name: tensor.ndim for name, tensor in tensors.items()} != TENSORS:
         return False
-    bucket = tensors["bucket"]
-    shapes = tensors["idf"].shape == bucket.shape and tensors["coefficient"].shape == (
-        bucket.size,
-        tensors["intercept"].size,
-    )
-    ordered = shapes and bucket.size and bucket.dtype.kind == "i" and (np.diff(bucket) > 0).all()
+    bucket, size = tensors["bucket"], len(tensors["bucket"])
+    shapes = len(tensors["idf"]) == size and tensors["coefficient"].shape == (size, len(tensors["intercept"]))
+    ordered = shapes and size and bucket.dtype.kind == "i" and (np.diff(bucket) > 0).all()
     return bool(ordered and bucket[0] >= 0 and bucket[-1] < 2 * FIELD)
 
 
 def fit(
-    dialogues: Sequence[form.Dialogue],
-    codes: Codes,
-    weights: Floats,
-    dev: tuple[Sequence[form.Dialogue], Codes],
-    progress: Callable[[int, int], None] | None = None,
+    train: DataSplit, dev: DataSplit, labels: int, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Tfidf, list[dict[str, float]]]:
     """Train a baseline by multinomial logistic regression, with the penalty that does best on the development part.
 
     Args:
-        dialogues: n dialogues to learn from.
-        codes: shape (n,), their labels.
-        weights: shape (q,), what an example of each label weighs.
-        dev: the dialogues and labels of the development part.
+        train: n dialogues to learn from.
+        dev: the development part.
+        labels: number of labels, q.
         progress: hears how many penalties are done, of how many.
 
     Returns:
@@ -172,22 +146,22 @@ def fit(
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    counts = count_ngrams(dialogues)
+    counts = count_ngrams(train.dialogues)
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    bucket = np.flatnonzero(frequency >= MIN_DIALOGUES).astype(np.int32)
+    bucket = np.flatnonzero(frequency >= 2).astype(np.int32)  # what is in one dialogue only says nothing about others
     if not len(bucket):
         raise DataError("training data: the dialogues share no character; there is nothing to learn")
-    idf = (np.log((1 + len(dialogues)) / (1 + frequency[bucket])) + 1).astype(np.float32)
+    idf = (np.log((1 + len(train)) / (1 + frequency[bucket])) + 1).astype(np.float32)
     matrix = weighed(counts, bucket, idf)
-    linear = LogisticRegression(class_weight=dict(enumerate(weights.tolist())), tol=1e-4, max_iter=200, warm_start=True)
+    linear = LogisticRegression(class_weight="balanced", tol=1e-4, max_iter=200, warm_start=True)
     models, history = [], []
     for strength in STRENGTHS:
         linear.set_params(C=strength)
         # One thread: the products are sparse, and threads that wait for each other only spin.
         with threadpool_limits(1), warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            linear.fit(matrix, codes)
-        models.append(Tfidf({"bucket": bucket, "idf": idf, **_weights(linear, len(weights))}))
-        history.append({"C": strength, **standing(models[-1].logits(dev[0]), dev[1])})
+            linear.fit(matrix, train.codes)
+        models.append(Tfidf({"bucket": bucket, "idf": idf, **_weights(linear, labels)}))
+        history.append({"C": strength, **standing(models[-1].logits(dev.dialogues), dev.codes)})
         if progress is not None:
             progress(len(history), len(STRENGTHS))
     return models[best(history)], history

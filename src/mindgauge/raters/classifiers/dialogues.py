@@ -1,25 +1,42 @@
-"""Labelled dialogues from a table with `label`, a dialogue, and optionally a reply.
+"""Dialogues as a classifier reads them, and labelled ones from a table.
 
-Columns: `text` or `user` (one message of the person) or `messages` (a list; in a CSV as JSON), `reply` (what a
-supporter answered, which is then what is classified), `label`, and optionally `cluster` (the source dialogue),
+The last message is what is classified: a reply, if the assistant wrote it, or else what the person says.
+
+Columns of a table: `text` or `user` (one message of the person) or `messages` (a list; in a CSV as JSON), `reply` (what
+a supporter answered, which is then what is classified), `label`, and optionally `cluster` (the source dialogue),
 `split` (train, dev or test) and `language`.
 """
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from mindgauge.records import Message, Sample, Value
+import msgspec
+
+from mindgauge.records import Message, Reply, Sample, Value
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, tables, texts
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.records.text import HAN, compatible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.records.files.texts import Frame
+
+Dialogue: TypeAlias = tuple[Message, ...]
+Reads: TypeAlias = Literal["reply", "message"]
+"""What a classifier classifies: a supporter's reply, or what the person says."""
+
+TAGS = {"system": "[system]", "user": "[seeker]", "assistant": "[supporter]"}
+"""What stands before a turn, by its role."""
+
+_TYPED = re.compile(r"\[(system|seeker|supporter)\]")
+_BLANK = re.compile(r"\s+")
 
 COLUMNS = ("text", "user", "messages", "reply", "label", "cluster", "split", "language")
 EXPECTED = "expected `label` and `text`, `user`, `messages` or `reply` (and optionally cluster, split, language)"
@@ -27,6 +44,62 @@ SPLITS = {"train": "train", "dev": "dev", "val": "dev", "valid": "dev", "validat
 
 Rows = list[tuple[str, dict[str, Any]]]
 """Where each row stands, for messages, and its cells under our names."""
+
+
+def dialogue(sample: Sample) -> Dialogue:
+    """Return a sample's turns that say something.
+
+    Raises:
+        DataError: there are none.
+    """
+    turns = tuple(message for message in sample.messages if message.content.strip())
+    if not turns:
+        raise DataError(f"sample {sample.id}: an empty dialogue; there is nothing to classify")
+    return turns
+
+
+def reads(samples: Sequence[Sample]) -> Reads:
+    """Return what the samples end with.
+
+    Raises:
+        DataError: some end with a reply and some with a message, or one is empty.
+    """
+    ends: Counter[Reads] = Counter("reply" if dialogue(s)[-1].role == "assistant" else "message" for s in samples)
+    if len(ends) > 1:
+        raise DataError(
+            f"{ends['reply']} dialogues end with a reply and {ends['message']} with the person's message; a classifier "
+            "reads one or the other: leave the fewer out, or train two"
+        )
+    return next(iter(ends))
+
+
+def with_reply(sample: Sample, reply: Reply) -> Sample:
+    """Return the sample with the reply as its last message, so that the reply is what is classified."""
+    return msgspec.structs.replace(sample, messages=(*sample.messages, Message("assistant", reply.text)))
+
+
+def earlier(turns: Dialogue) -> str:
+    """Return all turns but the last as one text, each behind its tag; a tag that somebody typed loses its brackets."""
+    return "".join(TAGS[turn.role] + _TYPED.sub(r"(\1)", turn.content) for turn in turns[:-1])
+
+
+def key(messages: Sequence[Message]) -> str:
+    """Return what two dialogues have in common that differ in width, letter case and blanks only."""
+    return "\0".join(f"{message.role}:{plain(message.content)}" for message in messages)
+
+
+def plain(text: str) -> str:
+    """Return a text without differences of width, letter case and blanks."""
+    return _BLANK.sub("", compatible(text).casefold())
+
+
+def telling(text: str) -> bool:
+    """Whether a turn is so long that two dialogues share it only if they come from the same talk.
+
+    15 characters of Chinese (the limit that the dialogues of Dialogue Safety were linked by), or 40 of other scripts,
+    which say about as much.
+    """
+    return len(text) >= (15 if HAN.search(text) else 40)
 
 
 def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Rows:
@@ -74,12 +147,16 @@ def samples(labelled: Rows, criterion: Criterion) -> Iterator[Sample]:
         DataError: a label is not in the rubric, a dialogue is empty or no dialogue; the message names the line.
     """
     for place, row in labelled:
-        tags = {name: str(row[name]) for name in ("language",) if row.get(name) is not None}
+        tags = {"language": str(row["language"])} if row.get("language") is not None else {}
         if row.get("split") is not None:
-            tags["split"] = _split(str(row["split"]), place)
-        cluster = str(row["cluster"]) if row.get("cluster") is not None else ""
-        target = label(row.get("label"), criterion, place)
-        yield Sample.of(_messages(row, place), target=target, tags=tags, cluster=cluster)
+            split = str(row["split"]).strip().casefold()
+            if split not in SPLITS:
+                raise DataError(f"{place}: split must be train, dev or test, found {split!r}")
+            tags["split"] = SPLITS[split]
+        cluster = "" if row.get("cluster") is None else str(row["cluster"])
+        yield Sample.of(
+            _messages(row, place), target=label(row.get("label"), criterion, place), tags=tags, cluster=cluster
+        )
 
 
 def label(answer: object, criterion: Criterion, place: str) -> Value:
@@ -103,13 +180,6 @@ def label(answer: object, criterion: Criterion, place: str) -> Value:
 def _spelled(label: object) -> str:
     """Write a cell as a label; a table in memory may have made 1.0 of 1."""
     return str(int(label) if isinstance(label, float) and label.is_integer() else label).strip()
-
-
-def _split(value: str, place: str) -> str:
-    split = SPLITS.get(value.strip().casefold())
-    if split is None:
-        raise DataError(f"{place}: split must be train, dev or test, found {value!r}")
-    return split
 
 
 def _messages(row: dict[str, Any], place: str) -> tuple[Message, ...]:
