@@ -12,7 +12,6 @@ from safetensors.numpy import load_file, save_file
 
 import mindgauge
 from mindgauge.models.scripted import Scripted
-from mindgauge.raters.classifiers import tfidf
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError
 from mindgauge.store import Store
@@ -65,7 +64,7 @@ def without_rubric(folder: Path) -> str:
 def of_other_labels(folder: Path) -> str:
     found = load_file(folder / "model.safetensors")
     fewer = {name: t[..., :3].copy() if name.endswith(("coefficient", "intercept")) else t for name, t in found.items()}
-    save_file(fewer, folder / "model.safetensors", {"features": tfidf.FEATURES})
+    save_file(fewer, folder / "model.safetensors")
     return "its weights are for 3 labels, and its rubric has 8"
 
 

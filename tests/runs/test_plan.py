@@ -13,7 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.cli.annotate import new as new_command
 from mindgauge.cli.train import train as train_command
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
-from mindgauge.commands.training.options import Learning, TrainOptions
+from mindgauge.commands.train import Learning, TrainOptions
 from mindgauge.models.chat_endpoint import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun

@@ -37,11 +37,11 @@ from mindgauge.runs.options import listed, refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from mindgauge.commands.classifier_card import Trained
     from mindgauge.raters.classifiers.parts import DataSplit
-    from mindgauge.records import Reply
+    from mindgauge.records import Value
 
     Progress = Callable[[str, int, int], None]
 
@@ -276,10 +276,10 @@ class TrainingData(msgspec.Struct):
     name: str
     rubric: Rubric
     task: Benchmark | None
-    train: list[Sample]
-    dev: list[Sample]
-    test: list[Sample]
-    notes: list[str]
+    train: Sequence[Sample] = ()
+    dev: Sequence[Sample] = ()
+    test: Sequence[Sample] = ()
+    notes: list[str] = []
     reads: Reads = "reply"
 
     @property
@@ -295,28 +295,50 @@ def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
         UsageError: a name or an option is wrong.
         DataError: a file is missing, broken or in another schema, or a label is not in the rubric.
     """
-    files = [_is_file(source) for source in sources]
-    from_tags = bool(learning.where) or learning.labels_from is not None
+    files, runs = list(map(_is_file, sources)), any(map(_is_run, sources))
+    by_tag, test = bool(learning.where or learning.labels_from), learning.test
     faults = {
         "train on one benchmark or run, or on files": not files or (len(files) > 1 and not all(files)),
-        "--where and --labels-from go by the tags of a benchmark's samples": from_tags
-        and (any(files) or any(map(_is_run, sources))),
-        "--rubric says whose labels a file's are; a benchmark or a run has its own": learning.rubric is not None
-        and not all(files),
-        "--test-where chooses among the samples of a benchmark that --test names": bool(learning.test_where)
-        and (learning.test is None or _is_file(learning.test) or _is_run(learning.test)),
-        "--folds tests on the training data, part by part; leave out --test": learning.folds is not None
-        and learning.test is not None,
+        "--where and --labels-from go by the tags of a benchmark's samples": by_tag and (any(files) or runs),
+        "--rubric says whose labels a file's are; a benchmark or a run has its own": learning.rubric and not all(files),
+        "--test-where chooses among the samples of a benchmark that --test names": learning.test_where
+        and (test is None or _is_file(test) or _is_run(test)),
+        "--folds tests on the training data, part by part; leave out --test": learning.folds and test is not None,
     }
     for words, fault in faults.items():
         if fault:
             raise UsageError(words)
-    material = _from_files(sources, learning) if all(files) else _from_one(sources[0], learning)
-    if learning.folds is not None and (material.dev or material.test):
-        raise UsageError(f"{material.name}: the data itself says what is development and test; leave out --folds")
-    if learning.test is not None:
-        material.test = _tested(learning.test, learning, material)
-    material.reads = dialogues.reads([*material.train, *material.dev, *material.test])
+    task = None if all(files) else _benchmark_of(sources[0])
+    name = task.name if task is not None else Path(sources[0]).stem if isinstance(sources[0], str | Path) else "table"
+    if task is not None:
+        rubric = task.rubric
+    elif learning.rubric is None:
+        labelled = [row for source in sources for row in dialogues.rows(source, learning.columns or {})]
+        rubric = dialogues.rubric_of(labelled, name)
+    elif Path(learning.rubric).suffix == ".toml":
+        rubric = Rubric.load(Path(learning.rubric))
+    else:
+        task = benchmarks.asked_one(str(learning.rubric))
+        rubric = task.rubric
+    material = TrainingData(name, _one_criterion(rubric, learning.criterion), task)
+    samples = [sample for source in sources for sample in _labelled(source, learning, material, training=True)]
+    train, dev, material.test = (
+        [sample for sample in samples if sample.tags.get("split", "train") == part] for part in ("train", "dev", "test")
+    )
+    if by_tag or runs or (learning.folds and not train):
+        train, dev, material.test = samples, [], []
+    if not train:
+        raise DataError(
+            f"{name}: these are all test samples; put training data with them (for a benchmark, `mindgauge list --json` "
+            "says how to obtain it), estimate by cross-validation with --folds 5, or train on a benchmark's on purpose with "
+            "--where split=test"
+        )
+    material.train, material.dev = train, dev
+    if learning.folds and (dev or material.test):
+        raise UsageError(f"{name}: the data itself says what is development and test; leave out --folds")
+    if test is not None:
+        material.test = _labelled(test, learning, material, training=False)
+    material.reads = dialogues.reads([*train, *dev, *material.test])
     return material
 
 
@@ -328,30 +350,6 @@ def _is_file(source: Source) -> bool:
     return tables.is_table(source) and not (isinstance(source, str | Path) and own_folder.is_one(Path(source)))
 
 
-def _from_files(sources: Sequence[Source], learning: Learning) -> TrainingData:
-    tables_ = [dialogues.rows(source, learning.columns or {}) for source in sources]
-    name = Path(sources[0]).stem if isinstance(sources[0], str | Path) else "table"
-    task = None
-    if learning.rubric is None:
-        rubric = dialogues.rubric_of([row for rows in tables_ for row in rows], name)
-    elif Path(learning.rubric).suffix == ".toml":
-        rubric = Rubric.load(Path(learning.rubric))
-    else:
-        task = benchmarks.asked_one(str(learning.rubric))
-        rubric = task.rubric
-    rubric = _one_criterion(rubric, learning.criterion)
-    samples = [sample for rows in tables_ for sample in dialogues.samples(rows, rubric.criteria[0])]
-    train, dev, test = _by_split(samples, "train")
-    if not train:
-        raise DataError(f"{name}: no row is marked train in the column split")
-    return TrainingData(name, rubric, task, train, dev, test, [])
-
-
-def _by_split(samples: Iterable[Sample], unmarked: str = "") -> tuple[list[Sample], ...]:
-    marked = [(sample.tags.get("split", unmarked), sample) for sample in samples]
-    return tuple([sample for split, sample in marked if split == part] for part in ("train", "dev", "test"))
-
-
 def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
     by_name = {criterion.name: criterion for criterion in rubric.criteria}
     chosen = by_name.get(name) if name is not None else next(iter(by_name.values())) if len(by_name) == 1 else None
@@ -361,50 +359,21 @@ def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
     return rubric.only(chosen)
 
 
-def _from_one(source: Source, learning: Learning) -> TrainingData:
-    """Read a benchmark's samples, or those of a run that people labelled."""
-    task = _benchmark_of(source)
-    rubric = _one_criterion(task.rubric, learning.criterion)
-    material = TrainingData(task.name, rubric, task, [], [], [], [])
-    if _is_run(source):
-        material.train = _gold(Path(str(source)), task, material)
-        return material
-    released = Path(learning.data) if learning.data is not None else None
-    train, dev, test = _by_split(task.read(released) if released is not None and not learning.where else [])
-    if train:
-        material.dev, material.test = (_targets(part, None, material, "test") if part else [] for part in (dev, test))
-    else:
-        train = list(task.samples(released, dict(learning.where or {}) or None))
-    if not learning.where and learning.folds is None and all(s.tags.get("split") == "test" for s in train):
-        raise DataError(
-            f"{task.name}: these are the authors' test samples; put their training file beside them (`mindgauge list --json` says "
-            "how to obtain it), estimate by cross-validation with --folds 5, or train on them on purpose with --where split=test"
-        )
-    material.train = _targets(train, learning.labels_from, material, "training")
-    return material
+def _benchmark_of(source: Source) -> Benchmark:
+    """Return a benchmark by its name, or the one that people labelled in a run."""
+    if not _is_run(source):
+        return benchmarks.asked_one(str(source))
+    store, tasks, content = open_run(Path(str(source)))
+    store.close()
+    wanted = content.get("annotation", {}).get("benchmark")
+    chosen = [task for task in tasks if task.name == wanted] or tasks
+    if len(chosen) > 1:
+        raise UsageError(f"{source}: several benchmarks are in this run; train on a run of one")
+    return chosen[0]
 
 
-def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData, part: str) -> list[Sample]:
-    """Keep the samples that have a target, or take a tag's value as target; those without are counted."""
-    answers = [(sample, sample.target if tag is None else sample.tags.get(tag)) for sample in samples]
-    selected = [
-        msgspec.structs.replace(
-            s, target=dialogues.label(answer, material.criterion, f"{material.name}: sample {s.id}")
-        )
-        for s, answer in answers
-        if answer is not None
-    ]
-    if not selected:
-        raise DataError(f"{material.name}: no labelled sample for {part}; --labels-from TAG takes labels from a tag")
-    if len(selected) < len(answers):
-        reason = "no label that people agree on" if tag is None else f"no tag {tag}"
-        material.notes.append(f"{part}: {len(answers) - len(selected)} samples left out, {reason}")
-    if tag is not None:
-        material.notes.append(f"{part}: labels come from the tag {tag}, not from the benchmark's own (human) targets")
-    return selected
-
-
-def _tested(source: Source, learning: Learning, material: TrainingData) -> list[Sample]:
+def _labelled(source: Source, learning: Learning, material: TrainingData, *, training: bool) -> list[Sample]:
+    """Read a file's rows, or what has a label among a run's items or a benchmark's samples; the others are counted."""
     if _is_file(source):
         return list(dialogues.samples(dialogues.rows(source, learning.columns or {}), material.criterion))
     task = _benchmark_of(source)
@@ -413,59 +382,56 @@ def _tested(source: Source, learning: Learning, material: TrainingData) -> list[
         raise UsageError(
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
+    tag, where = (learning.labels_from, learning.where) if training else (None, learning.test_where)
     if _is_run(source):
-        return _gold(Path(str(source)), task, material)
-    released = Path(learning.data) if learning.data is not None else None
-    return _targets(task.samples(released, dict(learning.test_where or {}) or None), None, material, "test")
-
-
-def _benchmark_of(source: Source) -> Benchmark:
-    """Return a benchmark by its name, or the one that people labelled in a run."""
-    if not _is_run(source):
-        return benchmarks.asked_one(str(source))
-    store, tasks, manifest = open_run(Path(str(source)))
-    store.close()
-    wanted = manifest.get("annotation", {}).get("benchmark")
-    chosen = [task for task in tasks if task.name == wanted] or tasks
-    if len(chosen) > 1:
-        raise UsageError(f"{source}: several benchmarks are in this run; train on a run of one")
-    return chosen[0]
-
-
-def _gold(folder: Path, benchmark: Benchmark, material: TrainingData) -> list[Sample]:
-    """Read what has a gold label in a run; ties, and what nobody could label, are left out and counted.
-
-    Where people labelled the run's items, their gold is read and no other.
-    """
-    run_folder.need_text(folder)
-    store, _, manifest = open_run(folder)
-    rater = manifest.get("annotation", {}).get("gold", "gold")
-    with store:
-        gold = {
-            rating.subject: rating.value
-            for rating in store.ratings(benchmark.name)
-            if (rating.rater, rating.rater_kind, rating.criterion) == (rater, RaterKind.GOLD, material.criterion.name)
-            and rating.status is Status.OK
-        }
-        subjects: list[tuple[str, Sample, Reply | None]]
-        if benchmark.closed or not store.count_replies(benchmark.name):
-            subjects = [(sample.id, sample, None) for sample in store.samples(benchmark.name)]
-        else:
-            subjects = [(reply.id, store.sample(benchmark.name, reply.sample), reply) for reply in store.replies(benchmark.name)]  # fmt: skip
-    selected = []
-    for ident, sample, reply in subjects:
-        if gold.get(ident) is not None and (reply is None or reply.text.strip()):
-            target = dialogues.label(gold[ident], material.criterion, f"{folder}: {ident}")
-            spoken = sample if reply is None else dialogues.with_reply(sample, reply)
-            selected.append(msgspec.structs.replace(spoken, id=ident, target=target))
+        answers = _gold(Path(str(source)), task, material)
+    else:
+        released = Path(learning.data) if learning.data is not None else None
+        samples = list(task.read(released)) if training and released and not where and tag is None else []
+        if not any(sample.tags.get("split") == "train" for sample in samples):
+            samples = task.samples(released, dict(where or {}) or None)
+        answers = [(sample, sample.target if tag is None else sample.tags.get(tag)) for sample in samples]
+    selected = [
+        msgspec.structs.replace(s, target=dialogues.label(answer, material.criterion, f"{source}: {s.id}"))
+        for s, answer in answers
+        if answer is not None
+    ]
     if not selected:
         raise DataError(
-            f"{folder}: nothing here has a gold label on {material.criterion.name}; people give them with `mindgauge annotate`"
+            f"{source}: nothing here has a label on {material.criterion.name}; people give them with `mindgauge annotate`, "
+            "and --labels-from TAG takes them from a benchmark's tag"
         )
-    material.notes.append(f"{folder}: labels on {material.criterion.name} are those of the rater {rater}")
-    if len(selected) < len(subjects):
-        material.notes.append(f"{folder}: {len(subjects) - len(selected)} left out, which have no label or no text")
+    if tag is not None:
+        material.notes.append(f"training: labels come from the tag {tag}, not from the benchmark's own (human) targets")
+    if len(selected) < len(answers):
+        material.notes.append(f"{source}: {len(answers) - len(selected)} samples without a label (or a text) left out")
     return selected
+
+
+def _gold(folder: Path, task: Benchmark, material: TrainingData) -> list[tuple[Sample, Value | None]]:
+    """Return a run's samples, or what replies make of them, with the gold of those who labelled them, or else its gold."""
+    run_folder.need_text(folder)
+    store, _, content = open_run(folder)
+    rater = content.get("annotation", {}).get("gold", "gold")
+    material.notes.append(f"{folder}: labels on {material.criterion.name} are those of the rater {rater}")
+    named = (rater, RaterKind.GOLD, material.criterion.name, Status.OK)
+    with store:
+        gold = {
+            r.subject: r.value
+            for r in store.ratings(task.name)
+            if (r.rater, r.rater_kind, r.criterion, r.status) == named
+        }
+        if task.closed or not store.count_replies(task.name):
+            return [(sample, gold.get(sample.id)) for sample in store.samples(task.name)]
+        return [
+            (
+                msgspec.structs.replace(
+                    dialogues.with_reply(store.sample(task.name, reply.sample), reply), id=reply.id
+                ),
+                gold.get(reply.id) if reply.text.strip() else None,
+            )
+            for reply in store.replies(task.name)
+        ]
 
 
 def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
@@ -484,11 +450,8 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
         raise DataError("nothing is left to learn from, or to choose by, without the dialogues that are tested")
     samples, repeated = parts.unique(parts.part(train, values))
     counts = {
-        "training: {} samples removed that are in the development or test data, or from the same dialogues": len(
-            material.train
-        )
-        - len(train),
-        "development: {} samples removed that belong to test dialogues": len(material.dev) - len(dev),
+        "training: {} samples removed from dialogues that are tested, or choose": len(material.train) - len(train),
+        "development: {} samples removed from dialogues that are tested": len(material.dev) - len(dev),
         "training: {} repetitions of a text with the same label removed": repeated,
     }
     material.notes += [note.format(count) for note, count in counts.items() if count]
@@ -498,7 +461,11 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
     if dev:
         chosen = parts.part(dev, values)
         return [TrialSplits(samples, chosen, chosen if test is None else test)]
-    return [_development(samples, test, learning.dev), *_folded(samples, learning.folds or 0, learning.dev)]
+    folds = parts.divide(samples, learning.folds) if learning.folds else []
+    if len(folds) < (learning.folds or 0) or not all(map(len, folds)):
+        raise DataError(f"--folds {learning.folds}: there are too few dialogues, or too few of each label")
+    pairs = [(samples, test), *(parts.taken(samples, rows) for rows in folds)]
+    return [_development(training, tested, learning.dev) for training, tested in pairs]
 
 
 def _development(training: DataSplit, test: DataSplit | None, share: float) -> TrialSplits:
@@ -511,11 +478,3 @@ def _development(training: DataSplit, test: DataSplit | None, share: float) -> T
         )
     parts.check(train)
     return TrialSplits(train, dev, dev if test is None else test)
-
-
-def _folded(training: DataSplit, folds: int, share: float) -> list[TrialSplits]:
-    """Divide the training data into folds; each is tested by what the others teach."""
-    rows = parts.divide(training, folds) if folds else []
-    if len(rows) < folds or not all(map(len, rows)):
-        raise DataError(f"--folds {folds}: there are too few dialogues, or too few of each label")
-    return [_development(*parts.taken(training, tested), share) for tested in rows]

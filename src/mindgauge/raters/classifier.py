@@ -273,9 +273,9 @@ def open_classifier(path: str | Path) -> Classifier:
     rubric = Rubric.load(folder / "rubric.toml")
     if rubric.hash != decision.rubric_hash:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
-    for path in folder.iterdir():
-        if path.suffix in {".json", ".txt", ".model", ".safetensors"}:
-            _refuse_large(path)
+    for part in folder.iterdir():
+        if part.suffix in {".json", ".txt", ".model", ".safetensors"}:
+            _refuse_large(part)
     model = Tfidf.load(folder) if decision.kind == "tfidf" else Encoder.load(folder, decision.max_length)
     if model.outputs != len(rubric.criteria[0].values):
         raise UsageError(

@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mindgauge import benchmarks
-from mindgauge.raters.classifiers import labelled, saved, tfidf
-from mindgauge.raters.classifiers.form import dialogue
+from mindgauge.raters import classifier as saved
+from mindgauge.raters.classifier import Decision, open_classifier
+from mindgauge.raters.classifiers import dialogues, parts, tfidf
 from mindgauge.raters.classifiers.parts import TrainingDigests
-from mindgauge.raters.classifiers.saved import Decision, open_classifier
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Level, Rubric
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def folder(tmp_path: Path, write: Callable[..., Path]) -> Path:
     """A baseline as `train` saves it."""
-    rows = labelled.rows(write(encoders.rows(20)), {})
-    rubric = labelled.rubric_of(rows, "moods")
-    samples = list(labelled.samples(rows, rubric.criteria[0]))
-    codes = np.array([rubric.criteria[0].values.index(str(s.target)) for s in samples])
-    turns = [dialogue(sample) for sample in samples]
-    model, _ = tfidf.fit(turns, codes, np.ones(3), (turns, codes))
+    rows = dialogues.rows(write(encoders.rows(20)), {})
+    rubric = dialogues.rubric_of(rows, "moods")
+    whole = parts.part(list(dialogues.samples(rows, rubric.criteria[0])), rubric.criteria[0].values)
+    model, _ = tfidf.fit(whole, whole, 3)
     place = tmp_path / "moods"
     place.mkdir()
     model.save(place)
@@ -116,10 +114,9 @@ def test_what_is_damaged_is_said(
 
 
 def tensors(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) -> None:
-    """Change the saved numbers, with the features named as they were."""
     found = load_file(folder / "model.safetensors")
     change(found)
-    save_file(found, folder / "model.safetensors", {"features": tfidf.FEATURES})
+    save_file(found, folder / "model.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -156,12 +153,6 @@ def test_what_it_learned_from_is_known_or_not(folder: Path) -> None:
     assert found is not None and found.how(said("i cannot  breathe!")) == "text"
     (folder / "seen.json").write_text('{"texts": [3]}', encoding="utf-8")
     with pytest.raises(UsageError, match=r"seen\.json: damaged"):
-        open_classifier(folder)
-
-
-def test_features_of_another_version_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tfidf, "FEATURES", "other ones")
-    with pytest.raises(UsageError, match=r"its features are .* this version reads other ones; train again"):
         open_classifier(folder)
 
 

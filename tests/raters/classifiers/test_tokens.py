@@ -15,22 +15,22 @@ from tests.thinned import examples
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.raters.classifiers import form
+    from mindgauge.raters.classifiers.dialogues import Dialogue
 
 
 @pytest.fixture(scope="module")
 def opened(tiny: Path) -> Encoder:
-    return Encoder.start(str(tiny), ("calm", "sad"), 64, "cpu")
+    return Encoder.start(str(tiny), ("calm", "sad"), 64, 1)
 
 
-def talk(*contents: str) -> form.Dialogue:
+def talk(*contents: str) -> Dialogue:
     """Turns that end with a reply if their number is even."""
     return tuple(Message("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(contents))
 
 
-def words(opened: Encoder, *dialogues: form.Dialogue, longest: int = 64) -> list[str]:
-    encoded = Encoder(opened.model, opened.tokenizer, longest).tensors(dialogues)
-    return [" ".join(opened.tokenizer.convert_ids_to_tokens(ids)).replace(" [PAD]", "") for ids in encoded["input_ids"]]
+def words(opened: Encoder, *dialogues: Dialogue, longest: int = 64) -> list[str]:
+    encoded = Encoder(opened.model, opened.tokenizer, longest).tokens(dialogues)
+    return [" ".join(opened.tokenizer.convert_ids_to_tokens(row["input_ids"])) for row in encoded]
 
 
 def test_the_last_turn_is_a_segment_of_its_own(opened: Encoder) -> None:
@@ -39,7 +39,6 @@ def test_the_last_turn_is_a_segment_of_its_own(opened: Encoder) -> None:
         "[CLS] [ see ##ker ] work was fine [SEP] w ##h ##y ? [SEP]".replace("see ##ker", "s ##e ##e ##k ##e ##r"),
         "[CLS] [SEP] work was fine [SEP]",
     ]
-    assert opened.shortened(dialogues) == 0
 
 
 def test_what_a_person_types_is_never_a_special_token(opened: Encoder) -> None:
@@ -52,7 +51,6 @@ def test_the_oldest_words_go_first(opened: Encoder) -> None:
     long = talk("the walk helped", "good", "work was fine", "again")
     [line] = words(opened, long, longest=11)
     assert line == "[CLS] ##k ##e ##r ] work was fine [SEP] again [SEP]"
-    assert Encoder(opened.model, opened.tokenizer, 11).shortened([long, talk("work")]) == 1
     opened.tokenizer.truncation_side = "right"
     assert words(opened, long, longest=11) == [line], "a folder's own side does not matter"
 
@@ -62,5 +60,5 @@ def test_the_oldest_words_go_first(opened: Encoder) -> None:
 def test_no_dialogue_is_longer_than_allowed(opened: Encoder, lengths: list[int], longest: int) -> None:
     dialogue = talk(*("work " * n for n in lengths))
     cut, whole = (Encoder(opened.model, opened.tokenizer, size) for size in (longest, 1000))
-    found, full = (one.tensors([dialogue])["input_ids"].shape[1] for one in (cut, whole))
-    assert found == min(full, longest) and cut.shortened([dialogue]) == (full > longest)
+    found, full = (len(one.tokens([dialogue])[0]["input_ids"]) for one in (cut, whole))
+    assert found == min(full, longest)

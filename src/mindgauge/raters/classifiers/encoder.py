@@ -74,7 +74,7 @@ class Encoder:
         tokenizer, model, absent = _open(name, head)
         inside = f"{model.base_model_prefix}."
         _refuse_random(name, [key for key in absent if key.startswith(inside) and "pooler" not in key])
-        return cls(model, tokenizer, int(min(max_length, tokenizer.model_max_length, _positions(model))))
+        return cls(model, tokenizer, int(min(max_length, _longest(model, tokenizer))))
 
     @classmethod
     def load(cls, folder: Path, max_length: int) -> Encoder:
@@ -87,7 +87,7 @@ class Encoder:
         _refuse_random(str(folder), absent)
         if len(tokenizer) > len(model.get_input_embeddings().weight):
             raise UsageError(f"{folder}: its tokenizer is not the one it was trained with; copy the whole folder again")
-        if not SHORTEST <= max_length <= _positions(model):
+        if not SHORTEST <= max_length <= _longest(model, tokenizer):
             raise UsageError(f"{folder}: its encoder was not trained on dialogues of {max_length} tokens; train again")
         return cls(model, tokenizer, max_length)
 
@@ -186,11 +186,13 @@ def fit(
         compute_loss_func=loss, compute_metrics=figures, callbacks=[Steps(), EarlyStoppingCallback(PATIENCE)],
     )  # fmt: skip
     trainer.remove_callback(PrinterCallback)
+    logging.disable(logging.WARNING)  # it warns of what is known here
     try:
         trainer.train()
     except torch.OutOfMemoryError as error:
         raise MindgaugeError("out of memory; lower --batch or --max-length, or choose a smaller encoder") from error
     finally:
+        logging.disable(logging.NOTSET)
         shutil.rmtree(folder, ignore_errors=True)
     logs = [log for log in trainer.state.log_history if "eval_merit" in log]
     return [{name: log[f"eval_{name}"] for name in ("macro_f1", "log_likelihood", "merit")} for log in logs]
@@ -260,13 +262,10 @@ def _refuse_random(name: str, absent: list[str]) -> None:
         )
 
 
-def _positions(model: Any) -> float:
-    """Return how many tokens the encoder has positions for; RoBERTa's are counted from behind that of its padding."""
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
-            return int(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    stated = getattr(model.config, "max_position_embeddings", None) or 0  # XLNet's is -1: it has no limit
-    return int(stated) if stated > 0 else math.inf
+def _longest(model: Any, tokenizer: Any) -> float:
+    """Return how many tokens an encoder can read; two of RoBERTa's positions are no tokens."""
+    positions = getattr(model.config, "max_position_embeddings", None) or 0  # XLNet's is -1: it has no limit
+    return float(min(tokenizer.model_max_length, positions - 2 if positions > 0 else math.inf))
 
 
 @contextlib.contextmanager

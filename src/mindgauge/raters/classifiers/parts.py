@@ -114,17 +114,17 @@ def divide(subset: DataSplit, folds: int) -> list[Codes]:
     """Divide a part into folds by whole groups, labels spread as evenly as the groups allow, as scikit-learn does it.
 
     The division is the same for all seeds of a training, so that their spread is that of training alone.
-    Where every label has fewer examples than there are to be folds, the folds are fewer.
+    Where there are fewer groups, or fewer examples of every label, the folds are fewer.
 
     Returns:
-        The rows of each fold, ascending; they are empty where there are fewer groups than folds.
+        The rows of each fold, ascending.
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
-    most = int(subset.counts(1).max())
+    most = min(folds, int(subset.counts(1).max()), len(np.unique(subset.groups)))
     if most < 2:
         return [np.arange(len(subset))]
-    splitter = StratifiedGroupKFold(max(2, min(folds, most)), shuffle=True, random_state=0)
+    splitter = StratifiedGroupKFold(most, shuffle=True, random_state=0)
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of labels with fewer examples than folds
         return [rows for _, rows in splitter.split(subset.codes, subset.codes, subset.groups)]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 BITS = 20
+WORD = r"[^\W_]+"
 FIELD = 2 << BITS
 """Buckets of one field: those of 1 to 3 characters, then those of 1 to 2 words."""
 STRENGTHS = (1.0, 10.0, 100.0)
@@ -49,7 +50,7 @@ def count_ngrams(dialogues: Sequence[form.Dialogue]) -> sparse.csr_matrix:
     hashing = {"n_features": 1 << BITS, "alternate_sign": False, "norm": None}
     field = make_union(
         HashingVectorizer(analyzer="char", ngram_range=(1, 3), **hashing),
-        HashingVectorizer(token_pattern=r"[^\W_]+", ngram_range=(1, 2), **hashing),
+        HashingVectorizer(token_pattern=WORD, ngram_range=(1, 2), **hashing),
     )
     last = [bounds.clean(turns[-1].content) for turns in dialogues]
     context = [bounds.clean(form.earlier(turns)) for turns in dialogues]
