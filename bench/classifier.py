@@ -26,7 +26,7 @@ from mindgauge import benchmarks
 from mindgauge.raters.classifier import open_classifier_rater
 from mindgauge.raters.classifiers import calibration, form, parts, tfidf, training
 from mindgauge.raters.classifiers.encoder import Encoder
-from mindgauge.raters.classifiers.parts import TrainingDigests
+from mindgauge.raters.classifiers.dialogues import TrainingDigests
 from mindgauge.raters.classifiers.saved import Decision, describe
 from mindgauge.raters.classifiers.training import Recipe
 from mindgauge.records import Reply, Sample, Status
@@ -87,8 +87,8 @@ def encoder(samples: Sequence[Sample], source: str, repeats: int) -> Figures:
     import torch
 
     values = benchmarks.find_one("dialogue_safety").rubric.criteria[0].values
-    whole = parts.part(samples, values)
-    first, second = (whole.take(rows) for rows in parts.divide(whole, (0.5, 0.5), len(values), seed=0))
+    whole = dialogues.part(samples, values)
+    first, second = (whole.take(rows) for rows in dialogues.divide(whole, (0.5, 0.5), len(values), seed=0))
     dialogues, taught, held = ([form.dialogue(s) for s in part.samples] for part in (whole, first, second))
     torch.manual_seed(0)
     model = Encoder.start(source, tuple(map(str, values)), LENGTH, "cpu")

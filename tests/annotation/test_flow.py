@@ -230,7 +230,7 @@ def test_it_learns_from_replies_on_the_criterion_that_is_named(opened: Path, alo
 
 
 def test_what_a_run_cannot_be_asked_in_training_is_refused(closed: Path, alone: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out --where"):
+    with pytest.raises(UsageError, match="--where and --labels-from go by the tags"):
         gather([closed], Learning(where={"language": ("en",)}))
     with pytest.raises(UsageError, match="several criteria"):
         gather([alone], Learning())

@@ -182,7 +182,7 @@ def _classifier(folder: Path) -> object:
 
 
 def _seen(folder: Path) -> object:
-    from mindgauge.raters.classifiers.parts import TrainingDigests
+    from mindgauge.raters.classifiers.dialogues import TrainingDigests
 
     return TrainingDigests.load(folder)
 

@@ -9,7 +9,6 @@ import pytest
 from safetensors.numpy import load_file
 
 from mindgauge import benchmarks
-from mindgauge.cli.train import show
 from mindgauge.commands.train import train
 from mindgauge.raters.classifier import open_classifier
 from mindgauge.records import Message, Sample
@@ -27,9 +26,7 @@ __all__ = ["one_thread", "tiny", "write"]
 QUICK: dict[str, Any] = {"epochs": 3, "batch": 8, "lr": 5e-3, "dev": 0.2}
 
 
-def test_a_baseline_learns_and_says_what_it_is_worth(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_baseline_learns_and_says_what_it_is_worth(write: Write, tmp_path: Path) -> None:
     test = write(encoders.rows(15, seed=2), "test.jsonl")
     found = train(write(encoders.rows(30)), out=tmp_path / "out", baseline=True, test=test, risk=0.4)
     [accuracy] = [f for f in found.figures if f.name == "accuracy"]
@@ -41,8 +38,7 @@ def test_a_baseline_learns_and_says_what_it_is_worth(
     assert set(found.calibration) == {"test, before", "test"}
     assert set(found.abstention) == {"development", "test"}
     assert found.table.height == len(found.figures)
-    show(found)
-    assert "Use it as a rater: --judge classifier/" in capsys.readouterr().out
+    assert 'as a judge: judge="classifier/' in str(found).replace("\n ", "")
     classifier = open_classifier(tmp_path / "out")
     assert classifier.probabilities([Sample.of((Message("user", "I cannot breathe"),))]).argmax() == 1
     card = (tmp_path / "out/card.md").read_text()

@@ -1,16 +1,12 @@
 """`mindgauge train`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mindgauge.cli import options, render
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import decimal, interval
-
-if TYPE_CHECKING:
-    from mindgauge.commands.classifier_card import Trained
 
 _CLASSIFIER = options.under("The classifier")
 _LEARNED = options.under("What is learned")
@@ -73,7 +69,7 @@ def train(
     if json:
         render.as_json(trained)
     else:
-        show(trained)
+        print(trained)
 
 
 def numbers(text: str) -> list[int]:
@@ -87,25 +83,3 @@ def numbers(text: str) -> list[int]:
         return list(range(int(first), int(last) + 1)) if dots else [int(part) for part in text.split(",")]
     except ValueError as error:
         raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error
-
-
-def show(trained: "Trained") -> None:
-    """Print what came of a training."""
-    from mindgauge.commands.classifier_card import RIGHT
-
-    many_seeds = len({trial.seed for trial in trained.trials}) > 1
-    rows = [
-        [f"{figure.name} ({figure.label})" if figure.label else figure.name, decimal(figure.value),
-         interval(figure.low, figure.high), str(figure.n),
-         *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if many_seeds else []), decimal(figure.majority)]
-        for figure in trained.figures
-        if figure.name != RIGHT
-    ]  # fmt: skip
-    columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if many_seeds else []), "majority"]
-    render.table(f"{trained.rubric}, {trained.criterion}: {trained.tested}", columns, rows)
-    print(
-        "Majority: always the most frequent training label. card.md has precision, calibration, abstention and limits."
-    )
-    for note in trained.notes:
-        print(f"Note: {note}")
-    print(f"Saved in {trained.out}. Use it as a rater: --judge classifier/{trained.out}")

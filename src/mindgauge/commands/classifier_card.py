@@ -9,15 +9,16 @@ import msgspec
 import numpy as np
 from scipy import special
 
+from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import RatingTable, accuracy, cohen_kappa, estimate, macro_f1, precision, recall
 from mindgauge.raters.classifier import Decision
 from mindgauge.raters.classifiers import calibration
 from mindgauge.raters.classifiers.calibration import Abstention, Calibration
-from mindgauge.raters.classifiers.dialogues import Reads
-from mindgauge.raters.classifiers.parts import DataSplit
-from mindgauge.records import Status
+from mindgauge.raters.classifiers.dialogues import DataSplit, Reads
+from mindgauge.records import Sample, Status
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.rounding import bounded, count, decimal, interval, percent
+from mindgauge.records.rubric import Criterion, Rubric
 from mindgauge.records.shell import command_line
 from mindgauge.records.text import code, text
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.benchmarks.metrics import Metric
-    from mindgauge.commands.train import Learning, TrainingData
 
     Codes = NDArray[np.intp]
 
@@ -39,6 +39,28 @@ RANKABLE = 30
 """With fewer dialogues a label's figures say little."""
 Fold: TypeAlias = "tuple[TrialSplits, Sequence[Trial]]"
 """What was trained on the same parts: one training per seed."""
+
+
+class TrainingData(msgspec.Struct):
+    """Labelled samples, and the rubric (of one criterion) that their targets belong to.
+
+    `dev` and `test` are empty where the data has none. `task` is the benchmark whose rubric it is, if one. All samples
+    end alike, with what the classifier then `reads`.
+    """
+
+    name: str
+    rubric: Rubric
+    task: Benchmark | None
+    train: list[Sample] = []
+    dev: list[Sample] = []
+    test: list[Sample] = []
+    notes: list[str] = []
+    reads: Reads = "reply"
+
+    @property
+    def criterion(self) -> Criterion:
+        """What is learned."""
+        return self.rubric.criteria[0]
 
 
 class TrialSplits(msgspec.Struct, frozen=True):
@@ -131,13 +153,16 @@ class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return [msgspec.structs.asdict(figure) for figure in self.figures]
 
 
-def account(folder: Path, material: TrainingData, learning: Learning, final: Fold, folds: Sequence[Fold]) -> Trained:
+def account(
+    folder: Path, material: TrainingData, encoder: str | None, risk: float | None, final: Fold, folds: Sequence[Fold]
+) -> Trained:  # fmt: skip
     """Compute what trainings came to.
 
     Args:
         folder: the classifier's.
         material: where the samples come from.
-        learning: what was asked for.
+        encoder: what was trained; None is the baseline.
+        risk: what the decisions are to keep to; None never abstains.
         final: the trainings of which one is saved.
         folds: of a cross-validation.
     """
@@ -153,18 +178,18 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
     sizes = list(map(len, tested))
     labels = [np.concatenate([np.array(t[i].tested) for _, t in measured]).argmax(axis=1) for i in range(len(trials))]
     raw = np.concatenate([np.array(t[seed].tested) for _, t in measured])
-    warmth, thresholds = zip(*(_decision(split, t[seed], learning.risk) for split, t in measured), strict=True)
+    warmth, thresholds = zip(*(_decision(split, t[seed], risk) for split, t in measured), strict=True)
     chance = special.softmax(raw / np.repeat(warmth, sizes)[:, None], axis=1)
-    own_warmth, own = _decision(splits, trials[best], learning.risk)
+    own_warmth, own = _decision(splits, trials[best], risk)
     abstentions = {} if own is None else {DEVELOPMENT: own}
     if own is not None and name != DEVELOPMENT:
         abstentions[name] = calibration.abstention(chance, part, np.repeat([t.threshold for t in thresholds], sizes))
     calibrated = {f"{name}, before": special.softmax(raw, axis=1), name: chance}
     majority = np.repeat([split.train.counts(len(values)).argmax() for split, _ in measured], sizes)
     subsets = {"train": splits.train, DEVELOPMENT: splits.dev, name: part}
-    kind, threshold = "tfidf" if learning.encoder is None else "encoder", None if own is None else own.threshold
+    kind, threshold = "tfidf" if encoder is None else "encoder", None if own is None else own.threshold
     trained = Trained(
-        out=str(folder), kind=kind, encoder=learning.encoder, data=material.name, rubric=material.rubric.name,
+        out=str(folder), kind=kind, encoder=encoder, data=material.name, rubric=material.rubric.name,
         criterion=material.criterion.name, labels=list(map(str, values)), reads=material.reads, tested=name,
         parts={
             title: {
@@ -179,7 +204,7 @@ def account(folder: Path, material: TrainingData, learning: Learning, final: Fol
         abstention=abstentions,
         decision=Decision(
             kind, material.rubric.name, material.rubric.hash, own_warmth, trials[best].max_length, threshold,
-            learning.risk, material.reads,
+            risk, material.reads,
         ),
         notes=material.notes,
     )  # fmt: skip

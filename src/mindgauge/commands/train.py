@@ -21,17 +21,16 @@ import numpy as np
 from mindgauge import benchmarks
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import Benchmark, own_folder
-from mindgauge.commands.classifier_card import Trial, TrialSplits, account, card
+from mindgauge.commands.classifier_card import TrainingData, Trial, TrialSplits, account, card
 from mindgauge.raters import classifier
-from mindgauge.raters.classifiers import calibration, dialogues, parts, tfidf
+from mindgauge.raters.classifiers import calibration, dialogues, tfidf
 from mindgauge.raters.classifiers import encoder as encoders
-from mindgauge.raters.classifiers.dialogues import Reads
-from mindgauge.raters.classifiers.parts import TrainingDigests
+from mindgauge.raters.classifiers.dialogues import TrainingDigests
 from mindgauge.records import RaterKind, Sample, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, private, tables
 from mindgauge.records.files.texts import Frame
-from mindgauge.records.rubric import Criterion, Rubric
+from mindgauge.records.rubric import Rubric
 from mindgauge.runs import run_folder
 from mindgauge.runs.options import listed, refuse_unknown
 from mindgauge.store import manifest
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.commands.classifier_card import Trained
-    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.raters.classifiers.dialogues import DataSplit
     from mindgauge.records import Value
 
     Progress = Callable[[str, int, int], None]
@@ -188,7 +187,7 @@ def train(
         (split, [_trial(folder / "trials", learning, labels, split, seed, fold or None, progress) for seed in seeds])
         for fold, split in enumerate(splits)
     ]
-    trained = account(folder, material, learning, final, folds)
+    trained = account(folder, material, learning.encoder, learning.risk, final, folds)
     _move(folder / "trials" / f"seed-{trained.chosen}", folder)
     classifier.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
@@ -266,28 +265,6 @@ def _move(place: Path, target: Path) -> None:
 # From what the user names to the parts of a training, with nothing of a dialogue on two sides.
 
 
-class TrainingData(msgspec.Struct):
-    """Labelled samples, and the rubric (of one criterion) that their targets belong to.
-
-    `dev` and `test` are empty where the data has none. `task` is the benchmark whose rubric it is, if one. All samples
-    end alike, with what the classifier then `reads`.
-    """
-
-    name: str
-    rubric: Rubric
-    task: Benchmark | None
-    train: Sequence[Sample] = ()
-    dev: Sequence[Sample] = ()
-    test: Sequence[Sample] = ()
-    notes: list[str] = []
-    reads: Reads = "reply"
-
-    @property
-    def criterion(self) -> Criterion:
-        """What is learned."""
-        return self.rubric.criteria[0]
-
-
 def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
     """Read all that is named, in a command or in its options.
 
@@ -299,7 +276,8 @@ def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
     by_tag, test = bool(learning.where or learning.labels_from), learning.test
     faults = {
         "train on one benchmark or run, or on files": not files or (len(files) > 1 and not all(files)),
-        "--where and --labels-from go by the tags of a benchmark's samples": by_tag and (any(files) or runs),
+        "--where and --labels-from go by the tags of a benchmark's samples; leave them out for files and runs": by_tag
+        and (any(files) or runs),
         "--rubric says whose labels a file's are; a benchmark or a run has its own": learning.rubric and not all(files),
         "--test-where chooses among the samples of a benchmark that --test names": learning.test_where
         and (test is None or _is_file(test) or _is_run(test)),
@@ -444,37 +422,37 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
         DataError: too little is left to learn from.
     """
     values = material.criterion.values
-    train = parts.separate(material.train, [*material.dev, *material.test])
-    dev = parts.separate(material.dev, material.test)
+    train = dialogues.separate(material.train, [*material.dev, *material.test])
+    dev = dialogues.separate(material.dev, material.test)
     if not train or (material.dev and not dev):
         raise DataError("nothing is left to learn from, or to choose by, without the dialogues that are tested")
-    samples, repeated = parts.unique(parts.part(train, values))
+    samples, repeated = dialogues.unique(dialogues.part(train, values))
     counts = {
         "training: {} samples removed from dialogues that are tested, or choose": len(material.train) - len(train),
         "development: {} samples removed from dialogues that are tested": len(material.dev) - len(dev),
         "training: {} repetitions of a text with the same label removed": repeated,
     }
     material.notes += [note.format(count) for note, count in counts.items() if count]
-    samples = samples if learning.limit is None else parts.spread(samples, learning.limit)
-    parts.check(samples)
-    test = parts.part(material.test, values) if material.test else None
+    samples = samples if learning.limit is None else dialogues.spread(samples, learning.limit)
+    dialogues.check(samples)
+    test = dialogues.part(material.test, values) if material.test else None
     if dev:
-        chosen = parts.part(dev, values)
+        chosen = dialogues.part(dev, values)
         return [TrialSplits(samples, chosen, chosen if test is None else test)]
-    folds = parts.divide(samples, learning.folds) if learning.folds else []
+    folds = dialogues.divide(samples, learning.folds) if learning.folds else []
     if len(folds) < (learning.folds or 0) or not all(map(len, folds)):
         raise DataError(f"--folds {learning.folds}: there are too few dialogues, or too few of each label")
-    pairs = [(samples, test), *(parts.taken(samples, rows) for rows in folds)]
+    pairs = [(samples, test), *(dialogues.taken(samples, rows) for rows in folds)]
     return [_development(training, tested, learning.dev) for training, tested in pairs]
 
 
 def _development(training: DataSplit, test: DataSplit | None, share: float) -> TrialSplits:
     """Take a development part from the training data."""
-    train, dev = parts.taken(training, parts.divide(training, round(1 / share))[0])
+    train, dev = dialogues.taken(training, dialogues.divide(training, round(1 / share))[0])
     if not len(train) or not len(dev):
         raise DataError(
             f"{len(training)} samples from {len(np.unique(training.groups))} dialogues leave no development part; "
             "give more dialogues, or a larger --dev"
         )
-    parts.check(train)
+    dialogues.check(train)
     return TrialSplits(train, dev, dev if test is None else test)

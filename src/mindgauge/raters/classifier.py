@@ -21,9 +21,8 @@ import tomli_w
 from scipy import special
 
 from mindgauge.raters.classifiers import dialogues, encoder
-from mindgauge.raters.classifiers.dialogues import Reads
+from mindgauge.raters.classifiers.dialogues import Reads, TrainingDigests
 from mindgauge.raters.classifiers.encoder import Encoder
-from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.raters.classifiers.tfidf import WEIGHTS, Tfidf
 from mindgauge.raters.window import status_alone
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status, digest
@@ -125,34 +124,24 @@ class Classifier:
         likeliest = probabilities.argmax(axis=1)
         return [self.labels[i] if is_sure else None for i, is_sure in zip(likeliest, sure, strict=True)]
 
-    def fit_for(self, rubric: Rubric) -> None:
-        """See that it was trained on this rubric's criterion, word for word.
-
-        Raises:
-            UsageError: the rubric has another version, other words or another criterion.
-        """
-        learned = self.rubric.criteria[0].name
-        own = next((c for c in rubric.criteria if c.name == learned), None)
-        if own is not None and rubric.only(own).hash == self.rubric.hash:
-            return
-        words = " (the same version, other words)" if rubric.name == self.rubric.name else ""
-        raise UsageError(
-            f"{self.path}: trained on {self.rubric.name}, criterion {learned!r}, but this is rated by "
-            f"{rubric.name}{words}; train it again with `{command_line('train', 'DATA', '--rubric', rubric.id)}`"
-        )
-
     def answering(self, rubric: Rubric, *, about_reply: bool) -> Classifier:
         """Return it as a rater of samples, whose last message is the reply that is asked about, or the person's.
 
         Raises:
-            UsageError: it was trained on another rubric, or on dialogues that end otherwise.
+            UsageError: it was trained on dialogues that end otherwise, or on a rubric with other words.
         """
-        self.fit_for(rubric)
-        wanted = "reply" if about_reply else "message"
+        wanted, learned = "reply" if about_reply else "message", self.rubric.criteria[0].name
         if self.decision.reads != wanted:
             raise UsageError(
                 f"{self.name}: the dialogues it was trained on end with the {self.decision.reads}, and here they end "
                 f"with the {wanted}; train one on such dialogues"
+            )
+        own = next((c for c in rubric.criteria if c.name == learned), None)
+        if own is None or rubric.only(own).hash != self.rubric.hash:
+            words = " (the same version, other words)" if rubric.name == self.rubric.name else ""
+            raise UsageError(
+                f"{self.path}: trained on {self.rubric.name}, criterion {learned!r}, but this is rated by "
+                f"{rubric.name}{words}; train it again with `{command_line('train', 'DATA', '--rubric', rubric.id)}`"
             )
         return self
 

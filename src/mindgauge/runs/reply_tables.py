@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge.benchmarks.persons.dialogues import stored_turn
 from mindgauge.raters.classifiers import dialogues
-from mindgauge.raters.classifiers.parts import groups
+from mindgauge.raters.classifiers.dialogues import groups
 from mindgauge.raters.json_objects import apart
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, REASONING, Message, Reply, Sample, Status, digest

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from mindgauge.raters.classifiers import calibration
-from mindgauge.raters.classifiers.parts import DataSplit
+from mindgauge.raters.classifiers.dialogues import DataSplit
 from mindgauge.records import Message, Sample
 from mindgauge.stats.proportion import clopper_pearson
 

@@ -10,7 +10,7 @@ import huggingface_hub.constants
 import numpy as np
 import pytest
 
-from mindgauge.raters.classifiers import calibration, encoder, parts
+from mindgauge.raters.classifiers import calibration, dialogues, encoder
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import MindgaugeError, UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.raters.classifiers.dialogues import DataSplit
 else:
     torch = OnUse("torch")
 
@@ -138,7 +138,7 @@ def test_an_encoder_that_is_none_is_said(tiny: Path, tmp_path: Path, monkeypatch
     with pytest.raises(UsageError, match="not an encoder that transformers can open"):
         Encoder.start(str(broken), LABELS, 48, 1)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(UsageError, match=r"it cannot be reached.*download it there and give its folder.*--baseline"):
+    with pytest.raises(UsageError, match=r"give its folder, or its name where the hub can be reached.*--baseline"):
         encoder.check("nobody/no-encoder")
 
 
@@ -147,7 +147,7 @@ def test_an_encoder_that_is_none_is_said(tiny: Path, tmp_path: Path, monkeypatch
 
 def part(each: int, seed: int) -> DataSplit:
     rows = encoders.rows(each, seed=seed)
-    return parts.part([Sample.of((Message("user", r["text"]),), target=r["label"]) for r in rows], LABELS)
+    return dialogues.part([Sample.of((Message("user", r["text"]),), target=r["label"]) for r in rows], LABELS)
 
 
 def fit(found: Encoder, folder: Path, *, epochs: int = 4, lr: float = 5e-3, batch: int = 8, **more: Any) -> Any:

@@ -14,8 +14,8 @@ from safetensors.numpy import load_file, save_file
 from mindgauge import benchmarks
 from mindgauge.raters import classifier as saved
 from mindgauge.raters.classifier import Decision, open_classifier
-from mindgauge.raters.classifiers import dialogues, parts, tfidf
-from mindgauge.raters.classifiers.parts import TrainingDigests
+from mindgauge.raters.classifiers import dialogues, tfidf
+from mindgauge.raters.classifiers.dialogues import TrainingDigests
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Level, Rubric
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, write: Callable[..., Path]) -> Path:
     """A baseline as `train` saves it."""
     rows = dialogues.rows(write(encoders.rows(20)), {})
     rubric = dialogues.rubric_of(rows, "moods")
-    whole = parts.part(list(dialogues.samples(rows, rubric.criteria[0])), rubric.criteria[0].values)
+    whole = dialogues.part(list(dialogues.samples(rows, rubric.criteria[0])), rubric.criteria[0].values)
     model, _ = tfidf.fit(whole, whole, 3)
     place = tmp_path / "moods"
     place.mkdir()

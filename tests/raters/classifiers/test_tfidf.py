@@ -9,21 +9,21 @@ import pytest
 from scipy.sparse import hstack
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from mindgauge.raters.classifiers import parts, tfidf
+from mindgauge.raters.classifiers import dialogues, tfidf
 from mindgauge.records import Message, Sample
 from tests.raters.classifiers import encoders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.raters.classifiers.dialogues import DataSplit
 
 LABELS = tuple(encoders.SAID)
 
 
 def part(each: int, seed: int, labels: tuple[str, ...] = LABELS) -> DataSplit:
     rows = encoders.rows(each, seed=seed, labels=labels)
-    return parts.part([Sample.of((Message("user", r["text"]),), target=r["label"]) for r in rows], LABELS)
+    return dialogues.part([Sample.of((Message("user", r["text"]),), target=r["label"]) for r in rows], LABELS)
 
 
 def test_it_learns_and_is_the_same_when_opened_again(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_reply_and_what_it_answers_are_told_apart() -> None:
     kind, unkind = "I am here and I listen to you", "you are always so dramatic about it"
     turned = [(kind, unkind), (unkind, kind)] * 10
     samples = [Sample.of((Message("user", said), Message("assistant", reply)), target=reply) for reply, said in turned]
-    whole = parts.part(samples, (kind, unkind))
+    whole = dialogues.part(samples, (kind, unkind))
     model, _ = tfidf.fit(whole, whole, 2)
     assert (model.logits(whole.dialogues).argmax(axis=1) == whole.codes).all()
 

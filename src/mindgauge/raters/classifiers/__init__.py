@@ -1,5 +1,1 @@
-"""Classifiers: trained on labelled dialogues, calibrated, saved without pickle, opened as a rater.
-
-`dialogues` reads them, `parts` divides them and knows what was learned from, `tfidf` and `encoder` are the two kinds,
-`calibration` says how far a probability can be trusted.
-"""
+"""Classifiers: `dialogues` reads and divides, `tfidf` and `encoder` learn, `calibration` says how far to trust them."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.raters.classifiers.dialogues import DataSplit
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
