@@ -238,5 +238,5 @@ def test_what_a_run_cannot_be_asked_in_training_is_refused(closed: Path, alone: 
     items.write_text("".join(json.dumps(row) + "\n" for row in texts("mentalbench", 4)), encoding="utf-8")
     run = tmp_path / "work"
     annotate_new(run, items=items, annotators=["ana", "ben"], benchmark="mentalbench", training=0)
-    with pytest.raises(DataError, match="nothing here has a gold label on empathy"):
+    with pytest.raises(DataError, match="nothing here has a label on empathy"):
         gather([run], Learning(criterion="empathy"))

@@ -255,16 +255,16 @@ def _point(metric: Metric, table: RatingTable) -> float | None:
 
 def _notes(trained: Trained) -> Iterator[str]:
     for part, counts in trained.parts.items():
-        few = [f"{label} ({counts[label]})" for label in trained.labels if counts[label] < 2]
-        if few:
-            yield f"{part}: fewer than 2 examples of {', '.join(few)}"
+        scarce = [f"{label} ({counts[label]})" for label in trained.labels if counts[label] < 2]
+        if scarce:
+            yield f"{part}: fewer than 2 examples of {', '.join(scarce)}"
     if trained.tested == DEVELOPMENT:
         yield (
             "no test data: the figures are on the development part, which chose the model, so they flatter it; "
             "name test data with --test, or use --folds"
         )
-    before, scaled = (trained.calibration[f"{trained.tested}{suffix}"].log_loss or 0.0 for suffix in (", before", ""))
-    if scaled > before:
+    raw, scaled = (trained.calibration[f"{trained.tested}{suffix}"].log_loss or 0.0 for suffix in (", before", ""))
+    if scaled > raw:
         yield f"the temperature made the probabilities worse on {trained.tested}; a larger development part (--dev) would help"
 
 

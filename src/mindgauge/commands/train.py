@@ -170,8 +170,12 @@ def train(
     splits = divided(material, learning)
     learned = _learned(splits, learning, material)
     folder = Path(out)
-    if folder.is_dir() and not manifest.read(folder) and (found := min((p.name for p in folder.iterdir()), default="")):
-        raise UsageError(f"{folder}: holds {found}, which no training left there; choose another --out")
+    if (
+        folder.is_dir()
+        and not manifest.read(folder)
+        and (stranger := min((p.name for p in folder.iterdir()), default=""))
+    ):
+        raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
     private.folder(folder)
     subsets = [subset for split in splits for subset in (split.train, split.dev, split.tested)]
     plan: dict[str, Any] = {
@@ -244,8 +248,8 @@ def _trial(
         (place / "model").mkdir(exist_ok=True)
         model.save(place / "model")
     dev, tested = (model.logits(part.dialogues).tolist() for part in (split.dev, split.tested))
-    kept = calibration.best(history) + 1
-    trial = Trial(seed=seed, fold=fold, kept=kept, history=history, max_length=longest, dev=dev, tested=tested)
+    best = calibration.best(history) + 1
+    trial = Trial(seed=seed, fold=fold, kept=best, history=history, max_length=longest, dev=dev, tested=tested)
     private.write(record, msgspec.json.encode(trial))
     return trial
 

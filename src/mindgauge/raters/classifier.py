@@ -230,8 +230,8 @@ def weights_hash(folder: Path) -> str:
 def describe(folder: Path, rubric: Rubric, decision: Decision) -> None:
     """Write beside the weights which rubric they were trained on and how they decide."""
     rubric.write(folder / "rubric.toml")
-    known = {name: value for name, value in msgspec.structs.asdict(decision).items() if value is not None}
-    private.write(folder / FILE, tomli_w.dumps({"form": FORM, **known}))
+    fields = {name: value for name, value in msgspec.structs.asdict(decision).items() if value is not None}
+    private.write(folder / FILE, tomli_w.dumps({"form": FORM, **fields}))
 
 
 def open_classifier(path: str | Path) -> Classifier:

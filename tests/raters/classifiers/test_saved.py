@@ -76,19 +76,19 @@ def test_the_instrument_is_rubric_weights_and_decision(folder: Path, tmp_path: P
 
 def test_another_rubric_is_refused(folder: Path) -> None:
     found = open_classifier(folder)
-    found.fit_for(found.rubric)
+    found.answering(found.rubric, about_reply=False)
     two = msgspec.structs.replace(
         found.rubric, criteria=(*found.rubric.criteria, msgspec.structs.replace(found.criterion, name="other"))
     )
-    found.fit_for(two)
+    found.answering(two, about_reply=False)
     newer = msgspec.structs.replace(found.rubric, version="2")
     with pytest.raises(
         UsageError, match="trained on moods@1, criterion 'label', but this is rated by moods@2; train it again"
     ):
-        found.fit_for(newer)
+        found.answering(newer, about_reply=False)
     more = msgspec.structs.replace(found.criterion, levels=(*found.criterion.levels, Level("angry", {"en": "angry"})))
     with pytest.raises(UsageError, match="the same version, other words"):
-        found.fit_for(found.rubric.only(more))
+        found.answering(found.rubric.only(more), about_reply=False)
 
 
 @pytest.mark.parametrize(

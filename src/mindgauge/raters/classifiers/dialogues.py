@@ -205,12 +205,12 @@ def _messages(row: dict[str, Any], place: str) -> tuple[Message, ...]:
     if reply is not None and not isinstance(reply, str):
         raise DataError(f"{place}: reply must be text, found {type(reply).__name__}")
     alone = reply is not None and "user" not in spoken and "messages" not in spoken
-    before = () if alone else texts.dialogue(spoken, place)
+    context = () if alone else texts.dialogue(spoken, place)
     if reply is None:
-        return before
+        return context
     if not reply.strip():
         raise DataError(f"{place}: an empty reply; there is nothing to classify")
-    return (*before, Message("assistant", bounds.clean(reply)))
+    return (*context, Message("assistant", bounds.clean(reply)))
 
 
 # Dividing samples so that nothing of a dialogue is on both sides.
@@ -248,10 +248,12 @@ def part(samples: Sequence[Sample], values: Sequence[Value]) -> DataSplit:
 
 def groups(samples: Sequence[Sample]) -> Codes:
     """Number the groups of samples that must not be divided: the connected components of what they share."""
-    seen: dict[str, int] = {}
-    pairs = [(row, seen.setdefault(link, len(seen))) for row, sample in enumerate(samples) for link in _links(sample)]
+    numbers: dict[str, int] = {}
+    pairs = [
+        (row, numbers.setdefault(link, len(numbers))) for row, sample in enumerate(samples) for link in _links(sample)
+    ]
     rows, links = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    size = len(samples) + len(seen)
+    size = len(samples) + len(numbers)
     graph = coo_array((np.ones(len(rows)), (rows, len(samples) + links)), (size, size))
     labels = csgraph.connected_components(graph, directed=False)[1] if size else links
     return np.unique(labels[: len(samples)], return_inverse=True)[1].astype(np.intp)
@@ -378,10 +380,10 @@ class TrainingDigests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _marks(sample: Sample) -> tuple[str, set[str]]:
     contents = [(turn.role, plain(turn.content)) for turn in dialogue(sample)]
     turns = [(role, _BETWEEN.sub("", content) or content) for role, content in contents]
-    *before, (role, last) = turns
+    *context, (role, last) = turns
     shared = {_digest("turn", *turn) for turn in turns if turn[0] == "user" and telling(turn[1])}
     shared |= {_digest("turn", role, last)} if telling(last) else set()
-    shared |= {_digest("answered", *itertools.chain(*before))} if before and role == "assistant" else set()
+    shared |= {_digest("answered", *itertools.chain(*context))} if context and role == "assistant" else set()
     return _digest("text", *itertools.chain(*turns)), shared
 
 
