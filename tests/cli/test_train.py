@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 from safetensors.numpy import load_file
 
-from mindgauge.cli.train import numbers
-from mindgauge.records.errors import UsageError
 from tests import in_process
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.conftest import one_thread, tiny, write
@@ -110,9 +108,3 @@ def test_help_asks_for_no_learning_library(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "--encoder" in done.stdout
-
-
-def test_seeds_are_a_range_or_a_list() -> None:
-    assert numbers("1..3") == numbers("1,2,3") == [1, 2, 3]
-    with pytest.raises(UsageError, match=r"write 1\.\.5 or 1,2,3"):
-        numbers("many")

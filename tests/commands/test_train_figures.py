@@ -30,12 +30,12 @@ def test_test_labels_decide_nothing(tiny: Path, write: Write, tmp_path: Path) ->
     turned = {"calm": "sad", "sad": "panic", "panic": "calm"}
     right = write(test, "held.jsonl")
     wrong = write([row | {"label": turned[row["label"]]} for row in test], "other.jsonl")
-    for asked in ({"baseline": True}, {"encoder": tiny, "seeds": [1, 2], **QUICK}):
+    for asked in ({"baseline": True}, {"encoder": tiny, "seeds": 2, **QUICK}):
         one, other = (
             train(path, out=tmp_path / f"{len(asked)} {held.stem}", test=held, risk=0.5, **asked)
             for held in (right, wrong)
         )
-        assert (one.decision, one.chosen, one.trials[0].kept) == (other.decision, other.chosen, other.trials[0].kept)
+        assert (one.decision, one.chosen, one.trials[0].best) == (other.decision, other.chosen, other.trials[0].best)
         assert one.figures[0].value != other.figures[0].value
         weights, same = (load_file(f"{found.out}/model.safetensors") for found in (one, other))
         assert all((weights[key] == same[key]).all() for key in weights)
@@ -61,7 +61,9 @@ def test_a_tasks_figures_are_its_own(tmp_path: Path) -> None:
     found = train("dialogue_safety", out=tmp_path / "out", baseline=True, folds=2)
     figures = {(f.name, f.label): f for f in found.figures}
     accuracy, tested = figures["accuracy", ""], found.parts["cross-validation"]
-    assert accuracy.n == 114 and accuracy.majority == pytest.approx(tested["Safe Response"] / tested["all"], abs=0.1)
+    assert accuracy.n == 114 and accuracy.majority == pytest.approx(
+        tested["Safe Response"] / tested["all samples"], abs=0.1
+    )
     assert not {"repeat_stability", "fleiss_kappa", "tie_rate", "failed_rate"} & {f.name for f in found.figures}
     assert found.table.height == len(found.figures)
     assert open_classifier(tmp_path / "out").rubric.name == found.rubric
@@ -95,8 +97,8 @@ def test_a_users_training_file_is_cleared_of_the_test_dialogues(tmp_path: Path) 
     for name, rows in (("test.json", test), ("train.json", [*more, leak])):
         (tmp_path / name).write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     found = train("dialogue_safety", data=tmp_path, out=tmp_path / "out", baseline=True)
-    assert found.parts["test"]["all"] == 3
-    assert sum(part["all"] for part in found.parts.values()) == len(more) + 3
+    assert found.parts["test"]["all samples"] == 3
+    assert sum(part["all samples"] for part in found.parts.values()) == len(more) + 3
     assert "training: 1 samples removed from dialogues that are tested, or choose" in found.notes
     assert found.tested == "test" and found.decision.reads == "reply"
 

@@ -30,7 +30,7 @@ def test_a_label_with_one_example_is_kept_and_said(write: Write, tmp_path: Path)
     [recall] = [f for f in kept.figures if (f.name, f.label) == ("recall", "odd")]
     assert (recall.n, recall.value) == (1, 0.0)
     limited = train(path, out=tmp_path / "limit", baseline=True, limit=21)
-    assert limited.parts["train"]["all"] + limited.parts["development"]["all"] == 21
+    assert limited.parts["train"]["all samples"] + limited.parts["development"]["all samples"] == 21
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,7 @@ def test_a_label_with_one_example_is_kept_and_said(write: Write, tmp_path: Path)
         ({"baseline": True, "folds": 1}, "--folds must be at least 2"),
         ({"baseline": True, "folds": 2, "test": "held.csv"}, "leave out --test"),
         ({"baseline": True, "risk": 1.5}, "--risk must lie between 0 and 1"),
-        ({"baseline": True, "seeds": []}, "name at least one seed"),
-        ({"baseline": True, "seeds": [-1]}, "name at least one seed, a whole number from 0 on"),
-        ({"encoder": "x", "epochs": 0}, "--epochs and --batch must be at least 1"),
+        ({"encoder": "x", "epochs": 0}, "--seeds, --epochs and --batch must be at least 1"),
         ({"encoder": "x", "max_length": 15}, "--max-length must be at least 16"),
         ({"encoder": "x", "lr": float("nan")}, "--lr nan: give a small number"),
         ({"encoder": "x", "lr": -1.0}, "--lr -1.0: give a small number"),

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.records.errors import UsageError
 
 _CLASSIFIER = options.under("The classifier")
 _LEARNED = options.under("What is learned")
@@ -42,7 +41,7 @@ def train(
     labels_from: Annotated[
         str | None, _LEARNED(help="The tag that holds the training labels, if not the target.")
     ] = None,
-    seeds: Annotated[str, _TRAINING(help="1..5, or 1,2,3: one training for each.")] = "1",
+    seeds: Annotated[int, _TRAINING(min=1, help="How many trainings, from seed 1 on.")] = 1,
     epochs: Annotated[int, _TRAINING(min=1, help="Passes over the training data, at most.")] = 5,
     batch: Annotated[int, _TRAINING(min=1, help="Dialogues per step.")] = 16,
     lr: Annotated[float, _TRAINING(help="The highest learning rate.")] = 2e-5,
@@ -63,23 +62,10 @@ def train(
         trained = function(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
-            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, lr=lr, max_length=max_length,
+            labels_from=labels_from, seeds=seeds, epochs=epochs, batch=batch, lr=lr, max_length=max_length,
             risk=risk, limit=limit, columns=options.mapping(columns), progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(trained)
     else:
         print(trained)
-
-
-def numbers(text: str) -> list[int]:
-    """Read seeds: `1..5`, or `1,2,3`.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    first, dots, last = text.partition("..")
-    try:
-        return list(range(int(first), int(last) + 1)) if dots else [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error

@@ -72,14 +72,14 @@ class TrialSplits(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One training: which epoch (of the baseline: which penalty) was kept, from 1, and what each reached.
+    """One training: which epoch (of the baseline: which penalty) was best, from 1, and what each reached.
 
     `dev` and `tested` are logits, row by row; an account of the training leaves them out.
     """
 
     seed: int
     fold: int | None
-    kept: int
+    best: int
     history: list[dict[str, float]]
     max_length: int
     dev: list[list[float]] = []
@@ -121,7 +121,7 @@ class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     tested: str
     """The part that the figures are on: `test`, `cross-validation` or, where there is neither, `development`."""
     parts: dict[str, dict[str, int]]
-    """By part: how many samples carry each label, all of them (`all`), and from how many separate `dialogues`."""
+    """By part: how many samples carry each label, all of them, and from how many separate dialogues."""
     trials: list[Trial]
     chosen: int
     """The seed whose classifier was saved."""
@@ -167,7 +167,7 @@ def account(
         folds: of a cross-validation.
     """
     values, (splits, trials) = material.criterion.values, final
-    best = calibration.best([trial.history[trial.kept - 1] for trial in trials])
+    best = calibration.best([trial.history[trial.best - 1] for trial in trials])
     seed, measured = (0, folds) if folds else (best, [final])
     name = CROSS_VALIDATION if folds else DEVELOPMENT if splits.tested is splits.dev else TEST
     tested = [split.tested for split, _ in measured]
@@ -194,7 +194,7 @@ def account(
         parts={
             title: {
                 **dict(zip(map(str, values), subset.counts(len(values)).tolist(), strict=True)),
-                "all": len(subset), "dialogues": len(np.unique(subset.groups)),
+                "all samples": len(subset), "separate dialogues": len(np.unique(subset.groups)),
             }
             for title, subset in subsets.items()
         },
@@ -272,17 +272,15 @@ def _notes(trained: Trained) -> Iterator[str]:
 
 
 _TESTED = {
-    "test": "test data that played no part in training or choosing it",
-    "cross-validation": "cross-validation: every dialogue was labelled by a model that had seen nothing of it. The "
-    "saved classifier was trained in the same way on *train* above, so these figures are an estimate of it",
-    "development": "**development data, which chose the model. These figures flatter it**",
+    TEST: "test data that played no part in training or choosing it",
+    CROSS_VALIDATION: "every dialogue, labelled by a model like the saved one that had seen nothing of it",
+    DEVELOPMENT: "**development data, which chose the model. These figures flatter it**",
 }
 _CARD = """\
 # Classifier: {criterion}
 
 It gives {ends} one label of the rubric {rubric}. Model: {model}. Settings, versions and hashes are in `manifest.toml`.
 
-- Never found: {never}.
 - Use: {use}
 
 ## Data
@@ -329,24 +327,20 @@ def card(trained: Trained) -> str:
     abstains = (
         "Never: no risk was stated (`--risk`)."
         if threshold is None
-        else f"Always: on this development part no threshold shows with 95 % confidence that at most {risk} of what it "
-        "decides is wrong. More development data, a better model or a larger `--risk` would."
-        if threshold > 1
-        else f"Where it is less sure than {decimal(threshold, 3)}: chosen on development data, so that with 95 % confidence "
-        f"at most {risk} of what it decides is wrong. The same data chose the model, so the promise is a little too good there."
+        else f"Where it is less sure than {decimal(threshold, 3)} (above 1 it always abstains): chosen on development data, so "
+        f"that with 95 % confidence at most {risk} of what it decides is wrong. The same data chose the model, so the promise "
+        "is a little too good there."
     )
     ends = "the supporter's reply" if trained.reads == "reply" else "the person's message"
-    never = [f"{text(f.label)} (0 of {f.n})" for f in trained.figures if f.name == FOUND and f.n and not f.value]
     return _CARD.format(
         criterion=text(trained.criterion), ends=f"{ends} that ends a dialogue", rubric=code(trained.rubric),
         model=f"the encoder {code(trained.encoder)}, fine-tuned" if trained.encoder else "TF-IDF n-grams, a linear model",
-        never=", ".join(never) or "no label",
         use=code(command_line("rate", "NAME", "--replies", "FILE", "--judge", f"classifier/{trained.out}")),
         data=text(trained.data), notes="\n".join(f"- {text(note)}" for note in trained.notes),
         tested=_TESTED[trained.tested], chosen=trained.trials[0].seed if trained.tested == CROSS_VALIDATION else trained.chosen,
         temperature=decimal(trained.decision.temperature), abstains=abstains, rankable=RANKABLE,
         parts=_table(["label", *trained.parts], [
-            [name, *(counts[name] for counts in trained.parts.values())] for name in [*trained.labels, "all", "dialogues"]
+            [name, *(counts[name] for counts in trained.parts.values())] for name in [*trained.labels, "all samples", "separate dialogues"]
         ]),
         figures=_table(["metric", "value", "interval", "n", "mean", "SD", "majority"], [
             [f"{f.name} ({f.label})" if f.label else f.name, decimal(f.value, 3), interval(f.low, f.high),

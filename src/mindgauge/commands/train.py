@@ -66,7 +66,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     labels_from: str | None = None
     limit: int | None = None
     columns: Mapping[str, str] | None = None
-    seeds: Sequence[int] = (1,)
+    seeds: int = 1
     epochs: int = 5
     batch: int = 16
     lr: float = 2e-5
@@ -75,9 +75,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         faults = {
-            "name at least one seed, a whole number from 0 on": not self.seeds
-            or not all(0 <= seed < 2**31 for seed in self.seeds),
-            "--epochs and --batch must be at least 1": min(self.epochs, self.batch) < 1,
+            "--seeds, --epochs and --batch must be at least 1": min(self.seeds, self.epochs, self.batch) < 1,
             f"--lr {self.lr}: give a small number such as 2e-5": not (math.isfinite(self.lr) and self.lr >= 0),
             f"--max-length must be at least {encoders.SHORTEST}": self.max_length < encoders.SHORTEST,
             "--folds must be at least 2": self.folds is not None and self.folds < 2,
@@ -103,7 +101,7 @@ class TrainOptions(TypedDict, total=False):
     labels_from: str | None
     limit: int | None
     columns: Mapping[str, str] | None
-    seeds: Sequence[int]
+    seeds: int
     epochs: int
     batch: int
     lr: float
@@ -146,7 +144,7 @@ def train(
             labels_from: a tag that holds the training labels, where the samples have no target of their own.
             limit: at most this many training samples, spread evenly over the labels.
             columns: our name → the file's name of a column.
-            seeds: one training for each; the one that does best on the development part is saved.
+            seeds: how many trainings, from seed 1 on; the one that does best on the development part is saved.
             epochs: of an encoder, at most.
             batch: dialogues per step.
             lr: the highest learning rate.
@@ -166,7 +164,7 @@ def train(
     material = gather(listed(sources), learning)
     revision = encoders.check(learning.encoder) if learning.encoder is not None else ""
     # The baseline has no randomness: one seed says what several would.
-    seeds = [1] if learning.encoder is None else list(dict.fromkeys(learning.seeds))
+    seeds = range(1, 2 if learning.encoder is None else learning.seeds + 1)
     splits = divided(material, learning)
     learned = _learned(splits, learning, material)
     folder = Path(out)
@@ -179,7 +177,7 @@ def train(
     private.folder(folder)
     subsets = [subset for split in splits for subset in (split.train, split.dev, split.tested)]
     plan: dict[str, Any] = {
-        "data": material.name, "rubric": material.rubric.name, "rubric_hash": material.rubric.hash, "seeds": seeds,
+        "data": material.name, "rubric": material.rubric.name, "rubric_hash": material.rubric.hash, "seeds": len(seeds),
         "train_hash": digest([[(s.id, s.target, s.cluster) for s in subset.samples] for subset in subsets]),
     }  # fmt: skip
     if learning.encoder is not None:
@@ -249,7 +247,7 @@ def _trial(
         model.save(place / "model")
     dev, tested = (model.logits(part.dialogues).tolist() for part in (split.dev, split.tested))
     best = calibration.best(history) + 1
-    trial = Trial(seed=seed, fold=fold, kept=best, history=history, max_length=longest, dev=dev, tested=tested)
+    trial = Trial(seed=seed, fold=fold, best=best, history=history, max_length=longest, dev=dev, tested=tested)
     private.write(record, msgspec.json.encode(trial))
     return trial
 
@@ -364,14 +362,14 @@ def _labelled(source: Source, learning: Learning, material: TrainingData, *, tra
         raise UsageError(
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
-    tag, where = (learning.labels_from, learning.where) if training else (None, learning.test_where)
+    tag, tags = (learning.labels_from, learning.where) if training else (None, learning.test_where)
     if _is_run(source):
         answers = _gold(Path(str(source)), task, material)
     else:
         released = Path(learning.data) if learning.data is not None else None
-        samples = list(task.read(released)) if training and released and not where and tag is None else []
+        samples = list(task.read(released)) if training and released and not tags and tag is None else []
         if not any(sample.tags.get("split") == "train" for sample in samples):
-            samples = task.samples(released, dict(where or {}) or None)
+            samples = task.samples(released, dict(tags or {}) or None)
         answers = [(sample, sample.target if tag is None else sample.tags.get(tag)) for sample in samples]
     selected = [
         msgspec.structs.replace(s, target=dialogues.label(answer, material.criterion, f"{source}: {s.id}"))
@@ -417,7 +415,7 @@ def _gold(folder: Path, task: Benchmark, material: TrainingData) -> list[tuple[S
 
 
 def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
-    """Separate what must not be on both sides, drop what is there twice, and see that the rest can be learned.
+    """Separate what must not be on both sides, and see that the rest can be learned.
 
     Returns:
         The parts of the classifier that is saved, then those of each fold of a cross-validation.
@@ -430,11 +428,10 @@ def divided(material: TrainingData, learning: Learning) -> list[TrialSplits]:
     dev = dialogues.separate(material.dev, material.test)
     if not train or (material.dev and not dev):
         raise DataError("nothing is left to learn from, or to choose by, without the dialogues that are tested")
-    samples, repeated = dialogues.unique(dialogues.part(train, values))
+    samples = dialogues.part(train, values)
     counts = {
         "training: {} samples removed from dialogues that are tested, or choose": len(material.train) - len(train),
         "development: {} samples removed from dialogues that are tested": len(material.dev) - len(dev),
-        "training: {} repetitions of a text with the same label removed": repeated,
     }
     material.notes += [note.format(count) for note, count in counts.items() if count]
     samples = samples if learning.limit is None else dialogues.spread(samples, learning.limit)

@@ -52,22 +52,6 @@ def test_training_data_is_cleared_of_what_is_tested() -> None:
     assert dialogues.separate(train, []) == train
 
 
-def test_repetitions_go_contradictions_stay_together() -> None:
-    whole = dialogues.part([sample("x"), sample("X"), sample("x", "b"), sample("y")], LABELS)
-    kept, repeated = dialogues.unique(whole)
-    assert [(s.messages[0].content, s.target) for s in kept.samples] == [("x", "a"), ("x", "b"), ("y", "a")]
-    assert repeated == 1
-    assert kept.groups[0] == kept.groups[1] != kept.groups[2]
-
-
-def test_a_repetition_that_goes_still_ties_its_dialogue() -> None:
-    """The second is the first again, cut from another dialogue; the rest of that dialogue must not be tested by it."""
-    whole = dialogues.part([sample("x", cluster="p"), sample("x", cluster="q"), sample("z", cluster="q")], LABELS)
-    kept, repeated = dialogues.unique(whole)
-    assert [s.messages[0].content for s in kept.samples] == ["x", "z"] and repeated == 1
-    assert kept.groups[0] == kept.groups[1]
-
-
 @examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 15)), min_size=1, max_size=60),

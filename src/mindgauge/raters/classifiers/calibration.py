@@ -116,14 +116,13 @@ def _bin(i: int, confidence: Floats, right: NDArray[np.bool_], groups: Codes) ->
 
 
 class Abstention(msgspec.Struct, frozen=True):
-    """What is decided at a threshold: a share of the samples (`coverage`), of which a share is wrong (`risk`).
+    """What is decided at a threshold: `decided` of the `n` samples, of which a share is wrong (`risk`).
 
     `risk_high` bounds the risk from above with 95 % confidence. Bounds count groups of samples, not samples.
     `threshold` is None where the folds of a cross-validation have their own.
     """
 
     threshold: float | None
-    coverage: float
     decided: int
     n: int
     risk: float | None
@@ -142,11 +141,11 @@ def abstention(probabilities: Floats, part: DataSplit, thresholds: float | Float
     decided = probabilities.max(axis=1) >= thresholds
     n, threshold = int(decided.sum()), thresholds if isinstance(thresholds, float) else None
     if not n:
-        return Abstention(threshold, 0.0, 0, len(part), None, 1.0)
+        return Abstention(threshold, 0, len(part), None, 1.0)
     risk = float((probabilities.argmax(axis=1) != part.codes)[decided].mean())
     clusters = len(np.unique(part.groups[decided]))
     high = clopper_pearson(risk * clusters, clusters, 2 * level - 1).high
-    return Abstention(threshold, n / len(part), n, len(part), risk, 1.0 if high is None else high)
+    return Abstention(threshold, n, len(part), risk, 1.0 if high is None else high)
 
 
 def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abstention:

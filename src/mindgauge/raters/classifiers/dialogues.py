@@ -274,19 +274,6 @@ def separate(train: Sequence[Sample], test: Sequence[Sample]) -> list[Sample]:
     return [sample for sample, group in zip(train, labels[: len(train)].tolist(), strict=True) if group not in tested]
 
 
-def unique(subset: DataSplit) -> tuple[DataSplit, int]:
-    """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
-
-    Returns:
-        What is kept, and how many were taken out.
-    """
-    first: dict[tuple[str, object], int] = {}
-    for row, sample in enumerate(subset.samples):
-        first.setdefault((key(sample.messages), sample.target), row)
-    distinct = subset.take(np.array(list(first.values()), dtype=np.intp))
-    return distinct, len(subset) - len(distinct)
-
-
 def taken(subset: DataSplit, rows: Codes) -> tuple[DataSplit, DataSplit]:
     """Return a part without some of its rows, and these rows."""
     return subset.take(np.setdiff1d(np.arange(len(subset)), rows)), subset.take(rows)
@@ -303,10 +290,10 @@ def divide(subset: DataSplit, folds: int) -> list[Codes]:
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
-    most = min(folds, int(subset.counts(1).max()), len(np.unique(subset.groups)))
-    if most < 2:
+    limit = min(folds, int(subset.counts(1).max()), len(np.unique(subset.groups)))
+    if limit < 2:
         return [np.arange(len(subset))]
-    splitter = StratifiedGroupKFold(most, shuffle=True, random_state=0)
+    splitter = StratifiedGroupKFold(limit, shuffle=True, random_state=0)
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of labels with fewer examples than folds
         return [rows for _, rows in splitter.split(subset.codes, subset.codes, subset.groups)]
 

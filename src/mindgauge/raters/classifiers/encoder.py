@@ -71,9 +71,7 @@ class Encoder:
         torch.manual_seed(seed)
         names = dict(enumerate(labels))
         head = {"id2label": names, "label2id": {v: k for k, v in names.items()}, "num_labels": len(labels)}
-        tokenizer, model, absent = _open(name, head)
-        inside = f"{model.base_model_prefix}."
-        _refuse_random(name, [key for key in absent if key.startswith(inside) and "pooler" not in key])
+        tokenizer, model = _open(name, head)
         return cls(model, tokenizer, int(min(max_length, _longest(model, tokenizer))))
 
     @classmethod
@@ -83,8 +81,7 @@ class Encoder:
         Raises:
             UsageError: a file is missing or broken, or the encoder has no positions for `max_length` tokens.
         """
-        tokenizer, model, absent = _open(str(folder), {})
-        _refuse_random(str(folder), absent)
+        tokenizer, model = _open(str(folder), {})
         if len(tokenizer) > len(model.get_input_embeddings().weight):
             raise UsageError(f"{folder}: its tokenizer is not the one it was trained with; copy the whole folder again")
         if not SHORTEST <= max_length <= _longest(model, tokenizer):
@@ -230,8 +227,8 @@ def refuse_pickle(folder: Path) -> None:
         )
 
 
-def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
-    """Open tokenizer and model, and name the weights that were not there or had another shape: they are random."""
+def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any]:
+    """Open tokenizer and model; no weight may be random but those of a new `head`, where it is to have one."""
     check(name)
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -242,24 +239,19 @@ def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
             name, use_safetensors=True, dtype="float32", ignore_mismatched_sizes=True, output_loading_info=True,
             **safe, **head,
         )  # fmt: skip
-    faults = {
-        "has no vocabulary (is tokenizer.json missing?); copy the whole folder": len(tokenizer)
-        <= len(tokenizer.all_special_tokens),
-        "has no padding token; give an encoder, such as BERT": tokenizer.pad_token_id is None,
-    }
-    fault = next((words for words, fault in faults.items() if fault), None)
-    if fault is not None:
-        raise UsageError(f"{name}: its tokenizer {fault}")
-    return tokenizer, model, sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
-
-
-def _refuse_random(name: str, absent: list[str]) -> None:
-    if absent:
+    absent = sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
+    if head:
+        absent = [key for key in absent if key.startswith(f"{model.base_model_prefix}.") and "pooler" not in key]
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        fault = "its tokenizer has no vocabulary"
+    elif tokenizer.pad_token_id is None:
+        fault = "its tokenizer has no padding token, so it is no encoder"
+    elif absent:
         rest = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-        raise UsageError(
-            f"{name}: its weights lack {absent[0]}{rest}, or have them in another shape than config.json says; "
-            "copy the whole folder again"
-        )
+        fault = f"its weights lack {absent[0]}{rest}, or have them in another shape than config.json says"
+    else:
+        return tokenizer, model
+    raise UsageError(f"{name}: {fault}; copy the whole folder again, or give an encoder such as BERT")
 
 
 def _longest(model: Any, tokenizer: Any) -> float:
