@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EXTRAS = {
-    "classifier": ("huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
+    "classifier": ("accelerate", "huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
     "cloud": ("aiobotocore", "fsspec", "s3fs"),
     "inspect": ("inspect_ai",),
     "local": ("xllamacpp",),

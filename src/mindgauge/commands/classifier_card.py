@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -187,7 +187,8 @@ def account(
     calibrated = {f"{name}, before": special.softmax(raw, axis=1), name: chance}
     majority = np.repeat([split.train.counts(len(values)).argmax() for split, _ in measured], sizes)
     subsets = {"train": splits.train, DEVELOPMENT: splits.dev, name: part}
-    kind, threshold = "tfidf" if encoder is None else "encoder", None if own is None else own.threshold
+    kind: Literal["tfidf", "encoder"] = "tfidf" if encoder is None else "encoder"
+    threshold = None if own is None else own.threshold
     trained = Trained(
         out=str(folder), kind=kind, encoder=encoder, data=material.name, rubric=material.rubric.name,
         criterion=material.criterion.name, labels=list(map(str, values)), reads=material.reads, tested=name,

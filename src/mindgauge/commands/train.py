@@ -6,12 +6,11 @@ logits, so that the same command goes on behind it after a kill.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
@@ -194,10 +193,7 @@ def train(
     classifier.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
     private.write(folder / "card.md", card(trained))
-    versions = {}
-    for name in ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors"):
-        with contextlib.suppress(PackageNotFoundError):
-            versions[name] = version(name)
+    versions = {name: version(name) for name in ("numpy", "scikit-learn", "torch", "transformers")}
     manifest.write(folder, manifest.read(folder) | {"versions": versions, "ended": manifest.now()})
     return trained
 

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, write: Callable[..., Path]) -> Path:
     place = tmp_path / "moods"
     place.mkdir()
     model.save(place)
-    saved.describe(place, rubric, Decision("tfidf", rubric.name, rubric.hash, 2.0, 0, 0.8, 0.1))
+    saved.describe(place, rubric, Decision("tfidf", rubric.name, rubric.hash, 2.0, 0, 0.8, 0.1, "message"))
     return place
 
 
@@ -48,7 +48,7 @@ def test_it_opens_as_it_was_saved(folder: Path) -> None:
     found = open_classifier(folder)
     assert found.labels == ("calm", "panic", "sad")
     assert found.rubric == Rubric.load(folder / "rubric.toml")
-    assert found.decision == Decision("tfidf", "moods@1", found.rubric.hash, 2.0, 0, 0.8, 0.1)
+    assert found.decision == Decision("tfidf", "moods@1", found.rubric.hash, 2.0, 0, 0.8, 0.1, "message")
     probabilities = found.probabilities([said("I cannot breathe"), said("my dog makes me smile")])
     assert probabilities.sum(axis=1) == pytest.approx(1)
     assert probabilities.argmax(axis=1).tolist() == [1, 0]

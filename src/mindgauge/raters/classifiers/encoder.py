@@ -183,6 +183,7 @@ def fit(
         compute_loss_func=loss, compute_metrics=figures, callbacks=[Steps(), EarlyStoppingCallback(PATIENCE)],
     )  # fmt: skip
     trainer.remove_callback(PrinterCallback)
+    shutil.rmtree(folder, ignore_errors=True)  # of a training that was killed
     logging.disable(logging.WARNING)  # it warns of what is known here
     try:
         trainer.train()
