@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
 
 DEVELOPMENT, TEST, CROSS_VALIDATION = "development", "test", "cross-validation"
-FOUND, RIGHT = (make("").name for make in (recall, precision))
-"""Of the samples that carry a label, the share that got it; of those that got it, the share that carry it."""
 RANKABLE = 30
 """With fewer dialogues a label's figures say little."""
 Fold: TypeAlias = "tuple[TrialSplits, Sequence[Trial]]"
@@ -224,7 +222,10 @@ def _decision(splits: TrialSplits, trial: Trial, risk: float | None) -> tuple[fl
 def _figures(
     part: str, samples: DataSplit, material: TrainingData, labels: Sequence[Codes], saved: int, majority: Codes
 ) -> list[TrainedFigure]:
-    """Compute a task's own metrics, or the usual ones, and recall and precision of every label; by seed `labels` were given."""
+    """Compute a task's own metrics, or the usual ones, and recall and precision of every label.
+
+    `labels` are those that each seed gave; `saved` says whose value a figure has; `majority` are the most frequent labels.
+    """
     values = material.criterion.values
     own = material.task.metrics if material.task is not None and material.task.closed else ()
     metrics = [m for m in own if not m.across_runs and not m.of_status] or [accuracy, macro_f1, cohen_kappa]
@@ -266,7 +267,7 @@ def _notes(trained: Trained) -> Iterator[str]:
         )
     raw, scaled = (trained.calibration[f"{trained.tested}{suffix}"].log_loss or 0.0 for suffix in (", before", ""))
     if scaled > raw:
-        yield f"the temperature made the probabilities worse on {trained.tested}; a larger development part (--dev) would help"
+        yield f"the temperature made the probabilities worse on {trained.tested}; take a larger development part (--dev)"
 
 
 # The model card: what a classifier was trained on, what it is worth, and what it must not be used for.
@@ -328,8 +329,8 @@ def card(trained: Trained) -> str:
     abstains = (
         "Never: no risk was stated (`--risk`)."
         if threshold is None
-        else f"Where it is less sure than {decimal(threshold, 3)} (above 1 it always abstains): chosen on development data, so "
-        f"that with 95 % confidence at most {risk} of what it decides is wrong. The same data chose the model, so the promise "
+        else f"Where it is less sure than {decimal(threshold, 3)} (above 1 it always abstains). Development data chose this, "
+        f"so that with 95 % confidence at most {risk} of what it decides is wrong. They chose the model, too, so the promise "
         "is a little too good there."
     )
     ends = "the supporter's reply" if trained.reads == "reply" else "the person's message"
@@ -338,10 +339,11 @@ def card(trained: Trained) -> str:
         model=f"the encoder {code(trained.encoder)}, fine-tuned" if trained.encoder else "TF-IDF n-grams, a linear model",
         use=code(command_line("rate", "NAME", "--replies", "FILE", "--judge", f"classifier/{trained.out}")),
         data=text(trained.data), notes="\n".join(f"- {text(note)}" for note in trained.notes),
-        tested=_TESTED[trained.tested], chosen=trained.trials[0].seed if trained.tested == CROSS_VALIDATION else trained.chosen,
+        tested=_TESTED[trained.tested], chosen=1 if trained.tested == CROSS_VALIDATION else trained.chosen,
         temperature=decimal(trained.decision.temperature), abstains=abstains, rankable=RANKABLE,
         parts=_table(["label", *trained.parts], [
-            [name, *(counts[name] for counts in trained.parts.values())] for name in [*trained.labels, "all samples", "separate dialogues"]
+            [name, *(counts[name] for counts in trained.parts.values())]
+            for name in [*trained.labels, "all samples", "separate dialogues"]
         ]),
         figures=_table(["metric", "value", "interval", "n", "mean", "SD", "majority"], [
             [f"{f.name} ({f.label})" if f.label else f.name, decimal(f.value, 3), interval(f.low, f.high),
