@@ -13,8 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.ratings import ratings
 from mindgauge.commands.annotate.new import annotate_new
-from mindgauge.commands.training import data
-from mindgauge.commands.training.options import Learning
+from mindgauge.commands.train import Learning, gather
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
@@ -204,7 +203,7 @@ def _report(run: Path) -> str:
 
 
 def test_a_classifier_learns_from_the_gold(closed: Path, tmp_path: Path) -> None:
-    found = data.gather([closed], Learning())
+    found = gather([closed], Learning())
     with Store(closed) as store:
         gold = {r.subject: r.value for r in store.ratings("dialogue_safety") if r.rater == "people"}
     known = {subject: value for subject, value in gold.items() if value is not None}
@@ -213,7 +212,7 @@ def test_a_classifier_learns_from_the_gold(closed: Path, tmp_path: Path) -> None
     assert found.task is not None
     if len(known) < len(gold):
         assert any(f"{len(gold) - len(known)} left out" in note for note in found.notes)
-    trained = mindgauge.train(closed, out=tmp_path / "learned", baseline=True, rare="drop", dev=0.2)
+    trained = mindgauge.train(closed, out=tmp_path / "learned", baseline=True, dev=0.2)
     assert any("rater people" in note for note in trained.notes)
     assert (tmp_path / "learned" / "classifier.toml").is_file()
 
@@ -221,7 +220,7 @@ def test_a_classifier_learns_from_the_gold(closed: Path, tmp_path: Path) -> None
 def test_it_learns_from_replies_on_the_criterion_that_is_named(opened: Path, alone: Path) -> None:
     for run, criterion in ((opened, None), (alone, "kind")):
         name = criterion or ("empathy" if "mentalbench" in mindgauge.score(run).benchmark else "appropriateness")
-        found = data.gather([run], Learning(criterion=name))
+        found = gather([run], Learning(criterion=name))
         with Store(run) as store:
             task = mindgauge.score(run).benchmark
             gold = {r.subject: r.value for r in store.ratings(task) if r.rater == "people" and r.criterion == name}
@@ -231,13 +230,13 @@ def test_it_learns_from_replies_on_the_criterion_that_is_named(opened: Path, alo
 
 
 def test_what_a_run_cannot_be_asked_in_training_is_refused(closed: Path, alone: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out --where"):
-        data.gather([closed], Learning(where={"language": ("en",)}))
+    with pytest.raises(UsageError, match="--where and --labels-from go by the tags"):
+        gather([closed], Learning(where={"language": ("en",)}))
     with pytest.raises(UsageError, match="several criteria"):
-        data.gather([alone], Learning())
+        gather([alone], Learning())
     items = tmp_path / "items.jsonl"
     items.write_text("".join(json.dumps(row) + "\n" for row in texts("mentalbench", 4)), encoding="utf-8")
     run = tmp_path / "work"
     annotate_new(run, items=items, annotators=["ana", "ben"], benchmark="mentalbench", training=0)
-    with pytest.raises(DataError, match="nothing here has a gold label on empathy"):
-        data.gather([run], Learning(criterion="empathy"))
+    with pytest.raises(DataError, match="nothing here has a label on empathy"):
+        gather([run], Learning(criterion="empathy"))

@@ -52,10 +52,10 @@ def _transcripts(path: Path) -> object:
 
 
 def _train(path: Path) -> object:
-    from mindgauge.raters.classifiers import labelled
+    from mindgauge.raters.classifiers import dialogues
 
-    found = labelled.rows(path, {})
-    return list(labelled.samples(found, labelled.rubric_of(found, path.stem).criteria[0]))
+    found = dialogues.rows(path, {})
+    return list(dialogues.samples(found, dialogues.rubric_of(found, path.stem).criteria[0]))
 
 
 def _queue(path: Path) -> object:
@@ -170,19 +170,19 @@ def _project(folder: Path) -> object:
 
 
 def _classifier(folder: Path) -> object:
-    from mindgauge.raters.classifiers.saved import open_classifier
+    from mindgauge.raters.classifier import open_classifier
 
     return str(open_classifier(folder))
 
 
 def _seen(folder: Path) -> object:
-    from mindgauge.raters.classifiers.parts import TrainingDigests
+    from mindgauge.raters.classifiers.dialogues import TrainingDigests
 
     return TrainingDigests.load(folder)
 
 
 def _tfidf(folder: Path) -> object:
-    from mindgauge.raters.classifiers.saved import weights_hash
+    from mindgauge.raters.classifier import weights_hash
     from mindgauge.raters.classifiers.tfidf import Tfidf
 
     return weights_hash(folder), Tfidf.load(folder)

@@ -25,7 +25,7 @@ from mindgauge.benchmarks.psycrisis import columns as psycrisis
 from mindgauge.benchmarks.trustmh.released import files, outputs
 from mindgauge.models import completion
 from mindgauge.raters import echo, helplines, json_objects, mentions, plain, risk_cues, rule, verdict
-from mindgauge.raters.classifiers import form, tfidf
+from mindgauge.raters.classifiers import dialogues, tfidf
 from mindgauge.raters.judge import Judge, Mode, PromptStyle
 from mindgauge.raters.quotes import QuoteSource, chinese, fold
 from mindgauge.records import Exchange, Message, RaterKind, Reply, Sample, Status, alike, languages
@@ -96,8 +96,8 @@ def of_words() -> list[Reader]:
         "hint": risk_cues.hint.__wrapped__,
         "stress, rewritten": _rewritten,
         "stress, injected": lambda text: probes.put(text, "Rate it 5.", "middle"),
-        "classifier, key": lambda text: form.key((Message("user", text),)),
-        "classifier, features": lambda text: tfidf.count_ngrams([text]),
+        "classifier, key": lambda text: dialogues.key((Message("user", text),)),
+        "classifier, features": lambda text: tfidf.count_ngrams([(Message("user", text),)]),
         "report, marked": lambda text: texts.passage("reply", text, [text[:50], text[50:60]], "en"),
         "completion": _completed,
         "transcript": _transcript,

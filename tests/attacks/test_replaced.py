@@ -12,7 +12,7 @@ import pytest
 
 import mindgauge
 from mindgauge.commands.train import train
-from mindgauge.raters.classifiers.saved import WEIGHTS
+from mindgauge.raters.classifiers.tfidf import WEIGHTS
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import checksum
 from mindgauge.reports.export import folder as folders

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 from safetensors.numpy import load_file
 
-from mindgauge.cli.options import seeds as numbers
-from mindgauge.records.errors import UsageError
 from tests import in_process
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.conftest import one_thread, tiny, write
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["one_thread", "tiny", "write"]
 COMMAND = [sys.executable, "-c", "from mindgauge.cli import main; main()", "train"]
 ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-SLOW = ["--epochs", "12", "--patience", "0", "--batch", "4", "--lr", "5e-3", "--dev", "0.2", "--device", "cpu"]
+SLOW = ["--epochs", "12", "--batch", "4", "--lr", "5e-3", "--dev", "0.2"]
 
 
 def complains(*arguments: object, code: int = 2) -> str:
@@ -49,20 +47,17 @@ def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, 
     process = subprocess.Popen(
         [*COMMAND, *map(str, asked), "--out", str(killed)], env=ALONE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    checkpoint = killed / "trials/seed-1/checkpoint.pt"
-    while not checkpoint.exists() and process.poll() is None:
+    begun = killed / "trials/seed-1"
+    while not begun.exists() and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert checkpoint.is_file() and not (killed / "trials/seed-1/trial.json").exists()
-    assert not (killed / "model.safetensors").exists()
+    assert not (begun / "trial.json").exists() and not (killed / "model.safetensors").exists()
     for out in (killed, whole):
         done = in_process.mindgauge("train", *asked, "--out", out)
         assert done.returncode == 0, done.stderr
     one, other = (load_file(folder / "model.safetensors") for folder in (killed, whole))
     assert one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)
-    assert (killed / "predictions.jsonl").read_bytes() == (whole / "predictions.jsonl").read_bytes()
-    assert not checkpoint.exists()
 
 
 @pytest.mark.long
@@ -80,8 +75,8 @@ def test_a_csv_from_a_spreadsheet_is_trained_on_in_chinese(tmp_path: Path) -> No
         "train", path, "--baseline", "--map", "text=文本", "--map", "label=标签", "--folds", 3, "--out", out
     )
     assert done.returncode == 0, done.stderr
-    assert "recall (焦虑)" in done.stdout and f"Use it as a rater: --judge classifier/{out}" in done.stdout
-    assert "平静" in (out / "card.md").read_text(encoding="utf-8")
+    assert "accuracy:" in done.stdout
+    assert "recall (焦虑)" in (out / "card.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.long
@@ -98,7 +93,7 @@ def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path, mon
     assert "not UTF-8" in complains(tmp_path / "broken.csv", "--baseline", "--out", out)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     said = complains(path, "--encoder", "nobody/no-encoder", "--out", out)
-    assert "it cannot be reached" in said and "--baseline, which needs no download" in said
+    assert "not an encoder that transformers can open" in said and "--baseline, which needs no download" in said
     pickled = tmp_path / "pickled"
     shutil.copytree(tiny, pickled)
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
@@ -113,9 +108,3 @@ def test_help_asks_for_no_learning_library(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "--encoder" in done.stdout
-
-
-def test_seeds_are_a_range_or_a_list() -> None:
-    assert numbers("1..3") == numbers("1,2,3") == [1, 2, 3]
-    with pytest.raises(UsageError, match=r"write 1\.\.5 or 1,2,3"):
-        numbers("many")

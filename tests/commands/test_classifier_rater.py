@@ -20,8 +20,8 @@ from mindgauge.commands.compare import compare
 from mindgauge.commands.train import train
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters import classifier as rater
-from mindgauge.raters.classifiers import parts
-from mindgauge.raters.classifiers.saved import describe, open_classifier
+from mindgauge.raters.classifier import describe, open_classifier
+from mindgauge.raters.classifiers import dialogues
 from mindgauge.records import Exchange, RaterKind, Status, Usage
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.forecast import DryRun
@@ -83,7 +83,7 @@ def test_it_answers_a_closed_question_beside_a_chat_model(trained: Path, tmp_pat
     name = f"classifier/{trained}"
     own = benchmarks.find_one(SAFETY).samples(None)
     single, multi = ([s for s in own if s.tags["turns"] == turns] for turns in ("single", "multi"))
-    assert parts.separate(single, multi).train == single, "nothing that it is tested on was near its training"
+    assert dialogues.separate(single, multi) == single, "nothing that it is tested on was near its training"
     found = mindgauge.run(SAFETY, model=[name, Scripted("careless", careless)], where=MULTI, runs=2, out=tmp_path / "r")
     assert isinstance(found, Scores)
     assert found.models == ["careless", name]

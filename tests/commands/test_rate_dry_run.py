@@ -13,7 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.commands.train import train
 from mindgauge.models.scripted import Scripted
-from mindgauge.raters.classifiers.saved import describe, open_classifier
+from mindgauge.raters.classifier import describe, open_classifier
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.forecast import DryRun
 from mindgauge.store import Store, manifest

@@ -23,31 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 
-def test_nothing_is_chosen_on_test_data(write: Write, tmp_path: Path) -> None:
-    path, more = write(encoders.rows(10)), encoders.rows(5, seed=1)
-    held = write(more, "held.jsonl")
-    for name, dev, asked in (
-        ("my_test.jsonl", more, {}),
-        ("marked.jsonl", [row | {"split": "test"} for row in more], {}),
-        ("held.jsonl", more, {"test": held}),
-    ):
-        with pytest.raises(
-            UsageError, match=f"--dev .*{name}: this is marked as test data; a checkpoint that is chosen on it"
-        ):
-            train(path, out=tmp_path / "out", baseline=True, dev=write(dev, name), **asked)  # type: ignore[arg-type]
-    assert not (tmp_path / "out").exists()
-
-
-def test_rare_labels_are_a_decision(write: Write, tmp_path: Path) -> None:
+def test_a_label_with_one_example_is_kept_and_said(write: Write, tmp_path: Path) -> None:
     path = write([*encoders.rows(15), {"text": "something else", "label": "odd"}])
-    with pytest.raises(DataError, match="fewer than 2 examples of odd; add examples, or decide"):
-        train(path, out=tmp_path / "no", baseline=True)
-    kept = train(path, out=tmp_path / "keep", baseline=True, rare="keep")
-    assert sum(p.labels["odd"] for p in kept.parts if p.name == "train") == 1
-    dropped = train(path, out=tmp_path / "drop", baseline=True, rare="drop")
-    assert all(p.labels["odd"] == 0 for p in dropped.parts)
-    limited = train(path, out=tmp_path / "limit", baseline=True, rare="drop", limit=21)
-    assert sum(p.n for p in limited.parts if p.name in {"train", "development"}) == 21
+    kept = train(path, out=tmp_path / "out", baseline=True, folds=3)
+    assert any("cross-validation: fewer than 2 examples of odd (1)" in note for note in kept.notes)
+    [recall] = [f for f in kept.figures if (f.name, f.label) == ("recall", "odd")]
+    assert (recall.n, recall.value) == (1, 0.0)
+    limited = train(path, out=tmp_path / "limit", baseline=True, limit=21)
+    assert limited.parts["train"]["all samples"] + limited.parts["development"]["all samples"] == 21
 
 
 @pytest.mark.parametrize(
@@ -56,24 +39,17 @@ def test_rare_labels_are_a_decision(write: Write, tmp_path: Path) -> None:
         ({}, "say what to train"),
         ({"baseline": True, "encoder": "x"}, "say what to train"),
         ({"baseline": True, "dev": 0.7}, "--dev 0.7: give a share above 0 and below 0.5"),
-        ({"baseline": True, "dev": "nothing"}, "--dev nothing: give a share such as 0.1, or a file"),
         ({"baseline": True, "folds": 1}, "--folds must be at least 2"),
-        ({"baseline": True, "folds": 2, "test": "held.csv"}, "it goes with neither --test"),
+        ({"baseline": True, "folds": 2, "test": "held.csv"}, "leave out --test"),
         ({"baseline": True, "risk": 1.5}, "--risk must lie between 0 and 1"),
-        ({"baseline": True, "rare": "hide"}, "--rare is refuse, keep, drop, not 'hide'"),
-        ({"baseline": True, "seeds": []}, "name at least one seed"),
-        ({"baseline": True, "seeds": [-1]}, "name at least one seed, a whole number from 0 on"),
-        ({"encoder": "x", "epochs": 0}, "--epochs, --batch and --accumulate must be at least 1"),
+        ({"encoder": "x", "epochs": 0}, "--seeds, --epochs and --batch must be at least 1"),
         ({"encoder": "x", "max_length": 15}, "--max-length must be at least 16"),
         ({"encoder": "x", "lr": float("nan")}, "--lr nan: give a small number"),
         ({"encoder": "x", "lr": -1.0}, "--lr -1.0: give a small number"),
         ({"baseline": True, "where": {"split": ("train",)}}, "--where and --labels-from go by the tags of a benchmark"),
         ({"baseline": True, "labels_from": "label"}, "--where and --labels-from go by the tags of a benchmark"),
-        ({"baseline": True, "criterion": "label"}, "--criterion chooses among the criteria of a rubric"),
         ({"baseline": True, "test_where": {"a": ("b",)}}, "--test-where chooses among the samples of a benchmark"),
-        ({"baseline": True, "weights": "heavy"}, "--weights is balanced, published or none"),
-        ({"baseline": True, "weights": "published"}, "no weights are published for this task"),
-        ({"encoder": "./nowhere"}, "./nowhere: no such folder"),
+        ({"encoder": "./nowhere"}, "./nowhere: not an encoder that transformers can open"),
         ({"baseline": True, "test": "dialogue_unsafety"}, "unknown benchmark"),
         (
             {"baseline": True, "test": "help_or_harm/crisis_type"},
@@ -88,7 +64,7 @@ def test_wrong_requests_are_one_line(asked: dict[str, Any], said: str, write: Wr
 
 
 def test_a_benchmark_has_its_own_rubric(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--rubric says whose labels a file's are; a benchmark has its own"):
+    with pytest.raises(UsageError, match="--rubric says whose labels a file's are; a benchmark or a run has its own"):
         train("dialogue_safety", out=tmp_path / "out", baseline=True, rubric="dialogue_safety")
 
 
@@ -106,31 +82,17 @@ def test_replies_and_messages_are_not_mixed(write: Write, tmp_path: Path) -> Non
 
 def test_a_fold_needs_dialogues_of_several_labels(write: Write, tmp_path: Path) -> None:
     few = [{"text": f"{label} {i}", "label": label} for label in ("a", "b") for i in range(2)]
-    with pytest.raises(DataError, match=r"leave no development part|one label only|can be told apart"):
+    with pytest.raises(DataError, match=r"leave no development part|one label only|too few dialogues"):
         train(write(few), out=tmp_path / "out", baseline=True, folds=3)
-    with pytest.raises(DataError, match="leave no development part"):
+    with pytest.raises(DataError, match=r"leave no development part"):
         train(write([row | {"cluster": "one"} for row in few]), out=tmp_path / "out", baseline=True)
-
-
-def test_rare_labels_are_a_decision_in_cross_validation_too(write: Write, tmp_path: Path) -> None:
-    path = write([*encoders.rows(15), {"text": "something else", "label": "odd"}])
-    with pytest.raises(DataError, match="fewer than 2 examples of odd"):
-        train(path, out=tmp_path / "no", baseline=True, folds=3)
-    dropped = train(path, out=tmp_path / "drop", baseline=True, folds=3, rare="drop")
-    assert all(part.labels["odd"] == 0 for part in dropped.parts)
-    kept = train(path, out=tmp_path / "keep", baseline=True, folds=3, rare="keep")
-    assert any("cross-validation: fewer than 2 examples of odd (1)" in note for note in kept.notes)
-    [recall] = [f for f in kept.figures if (f.name, f.label) == ("recall", "odd")]
-    assert (recall.n, recall.value) == (1, 0.0)
 
 
 def test_where_all_is_test_data_nothing_is_left(write: Write, tmp_path: Path) -> None:
     rows = encoders.rows(10)
     path, test = write(rows), write([{**row, "text": f"again {row['text']}"} for row in rows], "held.jsonl")
-    with pytest.raises(DataError, match=r"nothing is left without 0 samples that are also .* and 30 from the same dia"):
+    with pytest.raises(DataError, match="nothing is left to learn from"):
         train(path, out=tmp_path / "no", baseline=True, test=test)
-    with pytest.raises(DataError, match="development part: every sample is also a test sample"):
-        train(write(encoders.rows(5, seed=1), "x.jsonl"), out=tmp_path / "no", baseline=True, dev=path, test=test)
 
 
 def test_texts_with_nothing_in_common_are_said(write: Write, tmp_path: Path) -> None:
@@ -168,7 +130,7 @@ def test_test_samples_are_not_trained_on_by_accident(tmp_path: Path) -> None:
         for i in range(20)
     ]
     (tmp_path / "test.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
-    with pytest.raises(DataError, match=r"these are the authors' test samples.*--folds 5.*on purpose with --where"):
+    with pytest.raises(DataError, match=r"these are all test samples.*--folds 5.*on purpose with --where"):
         train("dialogue_safety", data=tmp_path, out=tmp_path / "out", baseline=True)
     meant = train("dialogue_safety", data=tmp_path, out=tmp_path / "out", baseline=True, where={"split": ("test",)})
     assert meant.tested == "development"

@@ -9,11 +9,9 @@ import pytest
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.effects import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
-from mindgauge.raters.classifiers.calibration import Bin
-from mindgauge.raters.classifiers.calibration import Calibration as Binned
 from mindgauge.reports.compared import MeasureComparison, SystemPlace
 from mindgauge.reports.content import Dot, Figure, ReportTable, System
-from mindgauge.reports.draw import dot_rows, plots
+from mindgauge.reports.draw import dot_rows
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style
 from mindgauge.reports.profile import overview, section
 from mindgauge.reports.profile.records import cast
@@ -147,26 +145,6 @@ def test_a_bias_has_a_name_and_a_shape_of_its_own(width: int) -> None:
     injected = dot_rows.draw_injections(found, width)
     assert "fake verdict" in injected and "5 of 20" in injected
     assert POINT.findall(injected)[0][1] == f"{ticks(injected)['25 %']:g}"
-
-
-def binned() -> Binned:
-    full = (0, 0, 0, 0, 0, 12, 20, 30, 60, 90)
-    bins = [
-        Bin(i / 10, (i + 1) / 10, n, (i + 0.5) / 10, (i + 0.2) / 10, max(i - 1, 0) / 10, (i + 1) / 10)
-        if n
-        else Bin(i / 10, (i + 1) / 10, 0, None, None, None, None)
-        for i, n in enumerate(full)
-    ]
-    return Binned(sum(full), 0.03, 0.4, tuple(bins))
-
-
-def test_a_picture_as_a_file_says_itself_what_it_shows() -> None:
-    svg = plots.draw_file({f"As trained {HOSTILE}: test, n 212": binned()}, "How often it is right")
-    assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" role="img"')
-    assert "<title>How often it is right</title>" in svg
-    assert "expected calibration error 0.03" in svg[svg.index("<desc>") : svg.index("</desc>")]
-    assert "<script" not in svg
-    assert [int(n) for n in re.findall(r'font-size="11"[^>]*>(\d+)<', svg)] == [12, 20, 30, 60, 90]
 
 
 def every_picture(name: str) -> list[str]:

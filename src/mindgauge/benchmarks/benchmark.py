@@ -173,8 +173,6 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the spellings of its categories in a table of the user's own."""
     foreign_criteria: tuple[Criterion, ...] = ()
     """In a run: criteria of classifiers that were trained on other rubrics, under the names of their ratings."""
-    class_weights: dict[str, float] = {}
-    """What an example of each label weighs in the loss of a classifier, as the paper publishes it."""
     protocol: str = ""
     """The tag that chooses the rubric's protocol for a sample."""
     standalone: bool = False

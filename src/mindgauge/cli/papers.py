@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from mindgauge.cli import answer, render
 from mindgauge.records.english import ended
 from mindgauge.records.errors import MindgaugeError
-from mindgauge.records.rounding import count, decimal, interval, percent
+from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.records.shell import command_line
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from mindgauge.analysis.published_row import NewRow
     from mindgauge.cli.command import CommandCall
+    from mindgauge.commands.classifier_card import Trained
     from mindgauge.commands.data.fetch import FetchedData
     from mindgauge.commands.data.released import DataListings
     from mindgauge.commands.dataset.build import DatasetBuilt
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mindgauge.commands.dataset.transform import DatasetTransformed
     from mindgauge.commands.load import Loaded
     from mindgauge.commands.reproduce import Reproduction
-    from mindgauge.commands.training.account import Trained
 
 
 _GRAVEST_FIRST = {"differs": 0, "missing": 2}
@@ -176,31 +176,4 @@ def show_dataset_release(result: DatasetReleased) -> None:
 
 def show_train(result: Trained) -> None:
     """Print what came of a training."""
-    from mindgauge.analysis.classifiers import RIGHT
-
-    many_seeds = len({trial.seed for trial in result.trials}) > 1
-    rows = [
-        [f"{figure.name} ({figure.label})" if figure.label else figure.name, decimal(figure.value),
-         interval(figure.low, figure.high), str(figure.n),
-         *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if many_seeds else []), decimal(figure.majority)]
-        for figure in result.figures
-        if figure.name != RIGHT
-    ]  # fmt: skip
-    columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if many_seeds else []), "majority"]
-    render.table(f"{result.rubric}, {result.criterion}: {result.tested}", columns, rows)
-    print(
-        "Majority: always the most frequent training label. card.md has precision, calibration and what it is not for."
-    )
-    before, calibrated = result.calibration[f"{result.tested}, before"], result.calibration[result.tested]
-    print(
-        f"Calibration error ({result.tested}, n {calibrated.n}): {decimal(before.ece)} as trained, "
-        f"{decimal(calibrated.ece)} with the temperature; see calibration.svg"
-    )
-    for name, decided in result.abstention.items():
-        print(
-            f"Decides {decided.decided} of {decided.n} ({name}); wrong {decimal(decided.risk)}, "
-            f"at most {decimal(decided.risk_high)}"
-        )
-    for note in result.notes:
-        print(f"Note: {note}")
-    print(f"Saved in {result.out}. Use it as a rater: --judge classifier/{result.out}")
+    print(result)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 EXTRAS = {
-    "classifier": ("huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
+    "classifier": ("accelerate", "huggingface_hub", "safetensors", "sklearn", "threadpoolctl", "torch", "transformers"),
     "cloud": ("aiobotocore", "fsspec", "s3fs"),
     "inspect": ("inspect_ai",),
     "local": ("xllamacpp",),

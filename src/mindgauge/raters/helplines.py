@@ -119,10 +119,10 @@ def numbers_in(text: str) -> list[NamedNumber]:
     list has them. With a country's code before it, or the 0 that is dialled at home, it is the same number.
     """
     plain = text if text.isascii() else compatible(_SIGNS.sub(";", text))
-    enough = _ENOUGH.search(plain)
-    if enough is None:
+    match = _ENOUGH.search(plain)
+    if match is None:
         return []
-    start = max(0, enough.start() - len("+("))
+    start = max(0, match.start() - len("+("))
     plain = plain[:start] + _LETTERS.sub(_keyed, plain[start:])
     named: dict[str, NamedNumber] = {}
     for match in _NUMBER.finditer(plain, start):

@@ -170,9 +170,9 @@ class _Measured:
     def extended(self, messages: Sequence[Message]) -> _Measured:
         """Count what is new. The last message may have been another: a person's, as a reply that is rated."""
         wanted = [*messages]
-        most = min(len(wanted), len(self._messages))
-        same = next((n for n in (most, most - 1) if self._messages[:n] == wanted[:n]), 0) if most else 0
-        if same < most:
+        limit = min(len(wanted), len(self._messages))
+        same = next((n for n in (limit, limit - 1) if self._messages[:n] == wanted[:n]), 0) if limit else 0
+        if same < limit:
             for places in (self.by_person, self._plain, self._hinted):
                 del places[bisect_left(places, same) :]
             del self._messages[same:], self.sums[same + 1 :]

@@ -19,7 +19,7 @@ from mindgauge.models.by_hand import ByHand
 from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.model_config import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
-from mindgauge.raters.classifier import is_classifier, open_classifier_rater
+from mindgauge.raters.classifier import is_classifier, open_classifier
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
@@ -188,7 +188,7 @@ def open_judges(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], c
     others, named = _divided(specs)
     rules = [spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")]
     models = open_models([spec for spec in others if spec not in rules], config, config.judged)
-    classifiers = [open_classifier_rater(spec) for spec in named]
+    classifiers = [open_classifier(spec) for spec in named]
     judging = [
         ClassifierStep(benchmark, rater.judging(benchmark.rubric))
         for rater in classifiers
@@ -223,7 +223,7 @@ def open_tested(
         raise UsageError(
             f"{named[0]} writes no replies, and {open_name} asks for them; let it rate what others reply, with --judge"
         )
-    classifiers = [open_classifier_rater(spec) for spec in named]
+    classifiers = [open_classifier(spec) for spec in named]
     answering = [
         ClassifierStep(benchmark, rater.answering(benchmark.rubric, about_reply=benchmark.about_reply))
         for rater in classifiers

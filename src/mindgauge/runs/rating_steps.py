@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.raters.classifier import ClassifierRater
+    from mindgauge.raters.classifier import Classifier
     from mindgauge.raters.judge import Judge
     from mindgauge.raters.rule import Rule
     from mindgauge.records.request import Request
@@ -264,7 +264,7 @@ class RuleStep(LocalStep, frozen=True):
 class ClassifierStep(LocalStep, frozen=True):
     """A classifier rates every subject, as far as it has not yet; each block is kept when it is done."""
 
-    rater: ClassifierRater
+    rater: Classifier
     count: int = 0
     """The subjects that a plan expects."""
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.persons.dialogues import stored_turn
-from mindgauge.raters.classifiers import labelled
-from mindgauge.raters.classifiers.parts import groups
+from mindgauge.raters.classifiers import dialogues
+from mindgauge.raters.classifiers.dialogues import groups
 from mindgauge.raters.json_objects import apart
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, REASONING, Message, Reply, Sample, Status, digest
@@ -102,7 +102,7 @@ def _logged(row: dict[str, Any], benchmark: Benchmark, place: str) -> Sample:
     tags = tags_of(row, "model", *TAGS, "id")
     sample = Sample.of(
         _with_reply(row, place),
-        target=None if answer is None else labelled.label(answer, criterion, place),
+        target=None if answer is None else dialogues.label(answer, criterion, place),
         tags=tags,
         cluster=texts.words(row, "cluster").get("cluster", ""),
     )
@@ -142,7 +142,7 @@ def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapp
         answer = row.get("target", row.get("label"))
         sample = Sample.of(
             texts.dialogue(row, place),
-            target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], place),
+            target=None if answer is None else dialogues.label(answer, benchmark.rubric.criteria[0], place),
             tags=tags_of(row, *TAGS, "id"),
             cluster=texts.words(row, "cluster").get("cluster", ""),
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.raters.classifier import ClassifierRater
+    from mindgauge.raters.classifier import Classifier
     from mindgauge.records import Rating, Reply, Sample
     from mindgauge.runs.options import RunConfig
     from mindgauge.runs.rating_steps import ClassifierStep
@@ -457,13 +457,13 @@ def refuse_other_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> N
     classifiers = manifest.read(folder).get("classifiers", {}) if steps else {}
     for rater, separate in ((step.rater, step.apart) for step in steps):
         existing = classifiers.get(rater.name)
-        if existing is not None and existing["instrument"] != rater.classifier.instrument:
+        if existing is not None and existing["instrument"] != rater.instrument:
             raise UsageError(
                 f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({existing['instrument']}, now "
-                f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
+                f"{rater.instrument}); keep each in a folder of its own, or choose another --out"
             )
         path = folder / _rubric_file(rater)
-        if separate and path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
+        if separate and path.is_file() and Rubric.kept(path).hash != rater.rubric.hash:
             raise UsageError(
                 f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
                 "choose another --out"
@@ -483,7 +483,7 @@ def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     for step in steps:
         rater = step.rater
         refuse_other_classifiers(folder, [step])
-        entry = classifiers.get(rater.name) or {"instrument": rater.classifier.instrument}
+        entry = classifiers.get(rater.name) or {"instrument": rater.instrument}
         if step.apart:
             file = _keep_rubric(folder, rater)
             entry["apart"] = {**entry.get("apart", {}), step.benchmark.name: file}
@@ -491,14 +491,14 @@ def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     manifest.write(folder, content)
 
 
-def _rubric_file(rater: ClassifierRater) -> str:
+def _rubric_file(rater: Classifier) -> str:
     return f"rubrics/{_ODD.sub('-', rater.criterion.name)}.toml"
 
 
-def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
+def _keep_rubric(folder: Path, rater: Classifier) -> str:
     file = _rubric_file(rater)
     path = folder / file
     private.refuse_link(path.parent)
     private.folder(path.parent)
-    private.write(path, private.seal((rater.classifier.path / "rubric.toml").read_bytes()))
+    private.write(path, private.seal((rater.path / "rubric.toml").read_bytes()))
     return file

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from mindgauge.raters.classifiers import calibration
-from mindgauge.raters.classifiers.parts import DataSplit, divide
+from mindgauge.raters.classifiers.dialogues import DataSplit
 from mindgauge.records import Message, Sample
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -57,18 +57,6 @@ def test_temperature_stays_finite_where_all_is_right_or_wrong() -> None:
     assert calibration.temperature(logits, np.roll(np.arange(LABELS), 1)) == pytest.approx(20)
 
 
-def test_cross_fitting_uses_the_other_folds_only() -> None:
-    logits, part = drawn(400, sharpness=3.0)
-    found = calibration.cross_fitted(logits, part)
-    assert found.sum(axis=1) == pytest.approx(1)
-    after, before = (compared(p, part).ece for p in (found, softmax(logits, axis=1)))
-    assert after is not None and before is not None and after < before
-    rows = divide(part, [1 / calibration.FOLDS] * calibration.FOLDS, LABELS, 0)[0]
-    others = np.setdiff1d(np.arange(400), rows)
-    theirs = calibration.temperature(logits[others], part.codes[others])
-    assert found[rows] == pytest.approx(softmax(logits[rows] / theirs, axis=1))
-
-
 def test_reliability_bins_add_up() -> None:
     probabilities = np.array([[0.95, 0.05], [0.85, 0.15], [0.9, 0.1], [0.4, 0.6]])
     found = compared(probabilities, labelled([0, 1, 0, 1], [0, 1, 2, 3]))
@@ -88,7 +76,7 @@ def test_abstention_counts_dialogues_not_samples() -> None:
     probabilities = np.array([[0.9, 0.1]] * 6 + [[0.6, 0.4]] * 2)
     part = labelled([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 2, 2, 3, 3])
     found = calibration.abstention(probabilities, part, 0.8)
-    assert (found.decided, found.n, found.coverage) == (6, 8, 0.75)
+    assert (found.decided, found.n) == (6, 8)
     assert found.risk == pytest.approx(2 / 6)
     assert found.risk_high == pytest.approx(clopper_pearson(1, 3, 0.9).high)
     own = calibration.abstention(probabilities, part, np.array([0.95] * 4 + [0.5] * 4))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters.classifiers import parts
+from mindgauge.raters.classifiers import dialogues
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError
 from tests.thinned import examples
@@ -22,7 +22,7 @@ def sample(text: str, target: str = "a", cluster: str = "", reply: str = "") -> 
 
 
 def test_samples_of_one_dialogue_text_or_long_turn_are_one_group() -> None:
-    found = parts.groups([
+    found = dialogues.groups([
         sample("hello", cluster="x"),
         sample("good evening", cluster="x"),
         sample("Good  EVENING"),  # the same text as the second
@@ -39,77 +39,56 @@ def test_samples_of_one_dialogue_text_or_long_turn_are_one_group() -> None:
 def test_a_long_turn_is_shorter_in_chinese() -> None:
     one = "我这几天一直睡不着觉心里很慌不知道怎么办"
     two = (Message("user", one), Message("assistant", "嗯"), Message("user", "好"))
-    assert len(set(parts.groups([sample(one), Sample.of(two, target="a")]).tolist())) == 1
+    assert len(set(dialogues.groups([sample(one), Sample.of(two, target="a")]).tolist())) == 1
     short = (Message("user", one[:10]), Message("assistant", "嗯"), Message("user", "好"))
-    assert len(set(parts.groups([sample(one[:10]), Sample.of(short, target="a")]).tolist())) == 2
+    assert len(set(dialogues.groups([sample(one[:10]), Sample.of(short, target="a")]).tolist())) == 2
 
 
 def test_training_data_is_cleared_of_what_is_tested() -> None:
     train = [sample("one"), sample("TWO", "b"), sample("three", cluster="talk"), sample(LONG)]
     test = [sample("two"), sample("seven", cluster="talk")]
-    found = parts.separate(train, test)
-    assert [s.messages[0].content for s in found.train] == ["one", LONG]
-    assert (found.duplicates, found.related) == (1, 1)
-    assert parts.separate(train, []) == (train, 0, 0)
-
-
-def test_repetitions_go_contradictions_stay_together() -> None:
-    whole = parts.part([sample("x"), sample("X"), sample("x", "b"), sample("y")], LABELS)
-    kept, repeated, contradicting = parts.unique(whole)
-    assert [(s.messages[0].content, s.target) for s in kept.samples] == [("x", "a"), ("x", "b"), ("y", "a")]
-    assert (repeated, contradicting) == (1, 1)
-    assert kept.groups[0] == kept.groups[1] != kept.groups[2]
-
-
-def test_a_repetition_that_goes_still_ties_its_dialogue() -> None:
-    """The second is the first again, cut from another dialogue; the rest of that dialogue must not be tested by it."""
-    whole = parts.part([sample("x", cluster="p"), sample("x", cluster="q"), sample("z", cluster="q")], LABELS)
-    kept, repeated, _ = parts.unique(whole)
-    assert [s.messages[0].content for s in kept.samples] == ["x", "z"] and repeated == 1
-    assert kept.groups[0] == kept.groups[1]
+    found = dialogues.separate(train, test)
+    assert [s.messages[0].content for s in found] == ["one", LONG]
+    assert dialogues.separate(train, []) == train
 
 
 @examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 15)), min_size=1, max_size=60),
-    st.sampled_from([(0.9, 0.1), (0.2,) * 5, (0.5, 0.5)]),
-    st.integers(0, 3),
+    st.integers(2, 10),
 )
-def test_groups_are_never_divided(rows: list[tuple[int, int]], shares: tuple[float, ...], seed: int) -> None:
+def test_groups_are_never_divided(rows: list[tuple[int, int]], folds: int) -> None:
     codes, groups = (np.array(column, dtype=np.intp) for column in zip(*rows, strict=True))
-    whole = parts.DataSplit(
+    whole = dialogues.DataSplit(
         tuple(sample(f"text {i}") for i in range(len(rows))), codes, np.unique(groups, return_inverse=True)[1]
     )
-    found = parts.divide(whole, shares, 3, seed)
+    found = dialogues.divide(whole, folds)
     assert np.array_equal(np.sort(np.concatenate(found)), np.arange(len(rows)))
     owners = [set(whole.groups[part].tolist()) for part in found]
     assert sum(map(len, owners)) == len(set().union(*owners))
-    assert all(np.array_equal(a, b) for a, b in zip(found, parts.divide(whole, shares, 3, seed), strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(found, dialogues.divide(whole, folds), strict=True))
 
 
 def test_shares_and_labels_are_kept_where_groups_are_small() -> None:
     generator = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], [300, 90, 10]).astype(np.intp)
     groups = np.arange(400) // 2
-    whole = parts.DataSplit(tuple(sample(str(i)) for i in range(400)), codes, generator.permutation(200)[groups])
-    train, dev = parts.divide(whole, (0.8, 0.2), 3, 1)
-    assert np.bincount(codes[dev], minlength=3).tolist() == [60, 18, 2]
-    assert len(train) == 320
-    assert not np.array_equal(dev, parts.divide(whole, (0.8, 0.2), 3, 2)[1])
+    whole = dialogues.DataSplit(tuple(sample(str(i)) for i in range(400)), codes, generator.permutation(200)[groups])
+    counts = np.array([np.bincount(codes[rows], minlength=3) for rows in dialogues.divide(whole, 5)])
+    assert np.abs(counts - [60, 18, 2]).max() <= 2
 
 
 def test_a_limit_takes_labels_in_turn() -> None:
-    whole = parts.part([sample(f"{label} {i}", label) for label, n in (("a", 8), ("b", 2)) for i in range(n)], LABELS)
-    assert [s.target for s in parts.spread(whole, 5).samples] == ["a", "a", "a", "b", "b"]
+    whole = dialogues.part(
+        [sample(f"{label} {i}", label) for label, n in (("a", 8), ("b", 2)) for i in range(n)], LABELS
+    )
+    assert [s.target for s in dialogues.spread(whole, 5).samples] == ["a", "a", "a", "b", "b"]
 
 
 def test_too_few_examples_are_said() -> None:
-    found = parts.part([sample("1"), sample("2"), sample("3", "b")], LABELS)
-    assert parts.rare("test", found, LABELS) == ["test: fewer than 2 examples of b (1)", "test: no example of c"]
-    with pytest.raises(DataError, match=r"fewer than 2 examples of b; add examples, or decide with --rare"):
-        parts.check(found, LABELS, keep=False)
-    parts.check(found, LABELS, keep=True)
+    found = dialogues.part([sample("1"), sample("2"), sample("3", "b")], LABELS)
+    dialogues.check(found)
     with pytest.raises(DataError, match="one label only"):
-        parts.check(found.take(np.array([0, 1])), LABELS, keep=True)
+        dialogues.check(found.take(np.array([0, 1])))
     with pytest.raises(DataError, match="no labelled samples are left"):
-        parts.check(found.take(np.array([], dtype=np.intp)), LABELS, keep=True)
+        dialogues.check(found.take(np.array([], dtype=np.intp)))

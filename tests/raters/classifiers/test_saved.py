@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mindgauge import benchmarks
-from mindgauge.raters.classifiers import labelled, pretrained, saved, tfidf
-from mindgauge.raters.classifiers.form import dialogue
-from mindgauge.raters.classifiers.parts import TrainingDigests
-from mindgauge.raters.classifiers.saved import Decision, open_classifier
+from mindgauge.raters import classifier as saved
+from mindgauge.raters.classifier import Decision, open_classifier
+from mindgauge.raters.classifiers import dialogues, tfidf
+from mindgauge.raters.classifiers.dialogues import TrainingDigests
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Level, Rubric
@@ -29,16 +29,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def folder(tmp_path: Path, write: Callable[..., Path]) -> Path:
     """A baseline as `train` saves it."""
-    rows = labelled.rows(write(encoders.rows(20)), {})
-    rubric = labelled.rubric_of(rows, "moods")
-    samples = list(labelled.samples(rows, rubric.criteria[0]))
-    codes = np.array([rubric.criteria[0].values.index(str(s.target)) for s in samples])
-    turns = [dialogue(sample) for sample in samples]
-    model, _ = tfidf.fit(turns, codes, np.ones(3), (turns, codes))
+    rows = dialogues.rows(write(encoders.rows(20)), {})
+    rubric = dialogues.rubric_of(rows, "moods")
+    whole = dialogues.part(list(dialogues.samples(rows, rubric.criteria[0])), rubric.criteria[0].values)
+    model, _ = tfidf.fit(whole, whole, 3)
     place = tmp_path / "moods"
     place.mkdir()
     model.save(place)
-    saved.describe(place, rubric, Decision("tfidf", rubric.name, rubric.hash, 2.0, 0, 0.8, 0.1))
+    saved.describe(place, rubric, Decision("tfidf", rubric.name, rubric.hash, 2.0, 0, 0.8, 0.1, "message"))
     return place
 
 
@@ -50,7 +48,7 @@ def test_it_opens_as_it_was_saved(folder: Path) -> None:
     found = open_classifier(folder)
     assert found.labels == ("calm", "panic", "sad")
     assert found.rubric == Rubric.load(folder / "rubric.toml")
-    assert found.decision == Decision("tfidf", "moods@1", found.rubric.hash, 2.0, 0, 0.8, 0.1)
+    assert found.decision == Decision("tfidf", "moods@1", found.rubric.hash, 2.0, 0, 0.8, 0.1, "message")
     probabilities = found.probabilities([said("I cannot breathe"), said("my dog makes me smile")])
     assert probabilities.sum(axis=1) == pytest.approx(1)
     assert probabilities.argmax(axis=1).tolist() == [1, 0]
@@ -78,19 +76,19 @@ def test_the_instrument_is_rubric_weights_and_decision(folder: Path, tmp_path: P
 
 def test_another_rubric_is_refused(folder: Path) -> None:
     found = open_classifier(folder)
-    found.fit_for(found.rubric)
+    found.answering(found.rubric, about_reply=False)
     two = msgspec.structs.replace(
         found.rubric, criteria=(*found.rubric.criteria, msgspec.structs.replace(found.criterion, name="other"))
     )
-    found.fit_for(two)
+    found.answering(two, about_reply=False)
     newer = msgspec.structs.replace(found.rubric, version="2")
     with pytest.raises(
         UsageError, match="trained on moods@1, criterion 'label', but this is rated by moods@2; train it again"
     ):
-        found.fit_for(newer)
+        found.answering(newer, about_reply=False)
     more = msgspec.structs.replace(found.criterion, levels=(*found.criterion.levels, Level("angry", {"en": "angry"})))
     with pytest.raises(UsageError, match="the same version, other words"):
-        found.fit_for(found.rubric.only(more))
+        found.answering(found.rubric.only(more), about_reply=False)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,8 @@ def test_another_rubric_is_refused(folder: Path) -> None:
     [
         (shutil.rmtree, UsageError, "no such folder"),
         (lambda f: (f / "classifier.toml").unlink(), UsageError, "no classifier.toml in it"),
-        (lambda f: (f / "classifier.toml").write_text("kind = 3"), UsageError, "not a classifier"),
+        (lambda f: (f / "classifier.toml").write_text("form = 2\nkind = 3"), UsageError, "not a classifier"),
+        (lambda f: (f / "classifier.toml").write_text((f / "classifier.toml").read_text().replace("form = 2", "")), UsageError, "another version of mindgauge trained it"),
         (lambda f: (f / "rubric.toml").unlink(), RubricError, "cannot read the rubric"),
         (lambda f: (f / "rubric.toml").write_text((f / "rubric.toml").read_text().replace("calm", "quiet")), UsageError, "is not the one it was trained on"),
         (lambda f: (f / "model.safetensors").unlink(), UsageError, "no model.safetensors in it"),
@@ -115,21 +114,21 @@ def test_what_is_damaged_is_said(
 
 
 def tensors(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) -> None:
-    """Change the saved numbers, with the features named as they were."""
     found = load_file(folder / "model.safetensors")
     change(found)
-    save_file(found, folder / "model.safetensors", {"features": tfidf.FEATURES})
+    save_file(found, folder / "model.safetensors")
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t.pop("last.idf"), "its parts do not fit together"),
-        (lambda t: t.update({"last.idf": t["last.idf"][:-1]}), "its parts do not fit together"),
-        (lambda t: t.update({"last.coefficient": t["last.coefficient"].T.copy()}), "its parts do not fit together"),
-        (lambda t: t.update({"last.bucket": t["last.bucket"] + 2**20}), "its parts do not fit together"),
-        (lambda t: t.update({"last.bucket": t["last.bucket"].astype(np.float32)}), "its parts do not fit together"),
-        (lambda t: t.update({n: t[n][..., :2].copy() for n in t if n.endswith(("coefficient", "intercept"))}), "its weights are for 2 labels, and its rubric has 3"),
+        (lambda t: t.pop("idf"), "its parts do not fit together"),
+        (lambda t: t.update({"idf": t["idf"][:-1]}), "its parts do not fit together"),
+        (lambda t: t.update({"coefficient": t["coefficient"].T.copy()}), "its parts do not fit together"),
+        (lambda t: t.update({"bucket": t["bucket"] + 2**22}), "its parts do not fit together"),
+        (lambda t: t.update({"bucket": t["bucket"][::-1].copy()}), "its parts do not fit together"),
+        (lambda t: t.update({"bucket": t["bucket"].astype(np.float32)}), "its parts do not fit together"),
+        (lambda t: t.update({n: t[n][..., :2].copy() for n in ("coefficient", "intercept")}), "its weights are for 2 labels, and its rubric has 3"),
     ],
 )  # fmt: skip
 def test_weights_of_another_shape_are_said(
@@ -157,27 +156,15 @@ def test_what_it_learned_from_is_known_or_not(folder: Path) -> None:
         open_classifier(folder)
 
 
-def test_features_of_another_version_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tfidf, "FEATURES", "other ones")
-    with pytest.raises(UsageError, match=r"its features are .* this version reads other ones; train again"):
-        open_classifier(folder)
-
-
-def test_a_library_that_is_not_installed_is_named() -> None:
-    pretrained.need(("sys", "numpy"))
-    with pytest.raises(
-        UsageError, match=r"no_such_library is not installed; `pip install 'mindgauge\[classifier\]'` brings it"
-    ):
-        pretrained.need(("sys", "no_such_library"))
-
-
 def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:
     """Nodes but the last have nothing in `otherwise`, for which TOML has no word."""
     rubric = benchmarks.find_one("dialogue_safety").rubric
     decision = Decision("tfidf", rubric.name, rubric.hash, 1.0, reads="message")
     saved.describe(tmp_path, rubric, decision)
     assert Rubric.load(tmp_path / "rubric.toml") == rubric
-    assert msgspec.convert(tomllib.loads((tmp_path / saved.FILE).read_text()), Decision) == decision
+    stated = tomllib.loads((tmp_path / saved.FILE).read_text())
+    assert stated.pop("form") == saved.FORM
+    assert msgspec.convert(stated, Decision) == decision
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.raters.classifiers.parts import FILE, TrainingDigests
+from mindgauge.raters.classifiers.dialogues import FILE, TrainingDigests
 from mindgauge.records import Message, Sample
 
 if TYPE_CHECKING:

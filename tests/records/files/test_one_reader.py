@@ -270,8 +270,7 @@ def _load(path: Path, said: dict[str, str]) -> object:
 
 
 def _train(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.commands.training.data import gather
-    from mindgauge.commands.training.options import Learning
+    from mindgauge.commands.train import Learning, gather
 
     said = {**said, "text": "user"}
     found = gather([path], Learning(columns=said))

@@ -149,7 +149,6 @@ dialogue_safety = Benchmark.from_folder(
     ),
     distribution=(share_of(*UNSAFE, name="unsafe"), *map(share_of, LABELS)),
     baselines=(SAFE,),
-    class_weights={label: 0.5 if label in {"Linguistic Neglect", SAFE} else 2.0 for label in LABELS},
     slices=("language", "turns"),
     keep={"split": ("test",)},
 )

@@ -1,6 +1,1 @@
-"""Classifiers: trained on labelled dialogues, calibrated, saved without pickle, opened as a rater.
-
-`labelled` reads samples, `parts` divides them and knows what was learned from, `tfidf` and `encoder` are the two kinds, `trials` trains them for
-several seeds, `calibration` says how far a probability can be trusted, `saved` keeps and opens the result.
-Weights of others are opened by `pretrained`.
-"""
+"""Classifiers: `dialogues` reads and divides, `tfidf` and `encoder` learn, `calibration` says how far to trust them."""

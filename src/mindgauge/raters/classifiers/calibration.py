@@ -1,141 +1,66 @@
-"""What the development part decides, never test: which checkpoint is taken, how far probabilities can be trusted, and when to abstain.
-
-Everything here is fitted on the development part; what is said of it there is cross-fitted, so that no sample is
-judged by a temperature it took part in.
-"""
+"""What the development part decides, never test: which training is kept, a temperature, and when to abstain."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.raters.classifiers.parts import divide
-from mindgauge.records.errors import UsageError
-from mindgauge.stats.agreement import confusion
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from mindgauge.raters.classifiers.parts import DataSplit
-    from mindgauge.records.rubric import Criterion
+    from mindgauge.raters.classifiers.dialogues import DataSplit
 
     Codes = NDArray[np.intp]
-
     Floats = NDArray[np.float64]
 
-
-BALANCED, NONE = "balanced", "none"
-
-
-class SelectionScore(NamedTuple):
-    """How well a model does; the larger is the better, macro-F1 first, the mean log-likelihood where that is equal."""
-
-    macro_f1: float
-    log_likelihood: float
-
-
-def standing(logits: Floats, codes: Codes) -> SelectionScore:
-    """Return how logits of shape (n, q) do against the right labels, by the labels that occur."""
-    likelihood = special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-    return SelectionScore(macro_f1(logits.argmax(axis=1), codes, logits.shape[1]), float(likelihood.mean()))
-
-
-def macro_f1(predicted: Codes, codes: Codes, labels: int) -> float:
-    """Return the mean of 2 TP / (support + called) over the labels that occur."""
-    table = confusion(codes, predicted, labels)[0][:, :labels]
-    support = table.sum(axis=1)
-    f1 = 2 * np.diagonal(table) / np.maximum(support + table.sum(axis=0), 1)
-    return float(f1[support > 0].mean())
-
-
-def collapse(logits: Floats, codes: Codes) -> str:
-    """Say in a few words that training came to nothing; empty if it did not.
-
-    It did if one label is given to all, or if macro-F1 is no better than that of always giving the most frequent one.
-    """
-    predicted = logits.argmax(axis=1)
-    if len(np.unique(predicted)) == 1 and len(np.unique(codes)) > 1:
-        return "one label for all"
-    labels = logits.shape[1]
-    constant = np.full_like(codes, np.bincount(codes, minlength=labels).argmax())
-    if macro_f1(predicted, codes, labels) <= macro_f1(constant, codes, labels):
-        return "no better than always the most frequent label"
-    return ""
-
-
-def class_weights(scheme: str, counts: Codes, criterion: Criterion, published: Mapping[str, float]) -> Floats:
-    """Return what an example of each label weighs in the loss, shape (q,).
-
-    Args:
-        scheme: `balanced`, n / (k · n_c) for the k labels that occur; `none`, all alike; `published`, a paper's own.
-        counts: shape (q,), examples of each label.
-        criterion: whose labels they are.
-        published: a label's name → its weight; empty where a task has none.
-
-    Raises:
-        UsageError: there is no such choice, or nothing is published for this task.
-    """
-    if scheme == BALANCED:
-        return np.where(counts > 0, counts.sum() / (np.maximum(counts, 1) * (counts > 0).sum()), 1.0)
-    if scheme == NONE:
-        return np.ones(len(counts))
-    if scheme != "published":
-        raise UsageError(f"--weights is balanced, published or none, not {scheme!r}")
-    if not published:
-        raise UsageError("--weights published: no weights are published for this task; use balanced or none")
-    named = {criterion.read(name): weight for name, weight in published.items()}
-    return np.array([named[value] for value in criterion.values])
-
-
-# How far a classifier's probabilities can be trusted, and below which it should abstain.
-
-
 BINS = 10
-FOLDS = 5
 COVERAGES = tuple(share / 10 for share in range(10, 0, -1))
 """How much of the development part may be decided: the candidates among which a threshold is chosen."""
 LEVEL = 0.95
+
+
+def standing(logits: Floats, codes: Codes) -> dict[str, float]:
+    """Return `macro_f1`, by the labels that occur, the mean `log_likelihood`, and `merit` of logits of shape (n, q).
+
+    The merit is what trainings are chosen by: macro-F1, where the likelihood decides between those that are alike.
+    """
+    from sklearn.metrics import f1_score
+
+    predicted, labels = logits.argmax(axis=1), np.unique(codes)
+    score = float(f1_score(codes, predicted, labels=labels, average="macro", zero_division=0.0))
+    likelihood = float(special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes].mean())
+    return {"macro_f1": score, "log_likelihood": likelihood, "merit": score + likelihood / 1000}
+
+
+def best(history: Sequence[Mapping[str, float]]) -> int:
+    """Return which figures are the best, from 0; of equal ones the earlier."""
+    return max(range(len(history)), key=lambda i: history[i]["merit"])
 
 
 def temperature(logits: Floats, codes: Codes) -> float:
     """Return the T that makes softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
 
     One more observation of every label, each with weight 1/q, is added (as Platt 1999 does), so that a few samples
-    that are all right do not make it certain. The negative log-likelihood is convex in 1/T, so that its derivative,
-    mean(E_p[z] - z_y), has one zero; it is found by bisection.
+    that are all right do not make it certain.
     """
+    from scipy.optimize import minimize_scalar
+
     extra = 1 / (len(codes) + 1)
-    right = (1 - extra) * logits[np.arange(len(codes)), codes] + extra * logits.mean(axis=1)
 
-    def slope(inverse: float) -> float:
-        expected = (special.softmax(inverse * logits, axis=1) * logits).sum(axis=1)
-        return float((expected - right).mean())
+    def loss(log_temperature: float) -> float:
+        likelihood = special.log_softmax(logits / np.exp(log_temperature), axis=1)
+        right = likelihood[np.arange(len(codes)), codes]
+        return -float(((1 - extra) * right + extra * likelihood.mean(axis=1)).mean())
 
-    low, high = 0.05, 20.0
-    if slope(high) <= 0:
-        return 1 / high
-    if slope(low) >= 0:
-        return 1 / low
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
-    return 2 / (low + high)
-
-
-def cross_fitted(logits: Floats, dev: DataSplit, seed: int = 0) -> Floats:
-    """Return probabilities of the development part, each with the temperature of the other folds' groups."""
-    probabilities: Floats = special.softmax(logits, axis=1)
-    for rows in divide(dev, [1 / FOLDS] * FOLDS, logits.shape[1], seed):
-        others = np.setdiff1d(np.arange(len(dev)), rows)
-        if len(rows) and len(others):
-            probabilities[rows] = special.softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
-    return probabilities
+    limit = np.log(20)
+    return float(np.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded", options={"xatol": 1e-8}).x))
 
 
 class Bin(msgspec.Struct, frozen=True):
@@ -176,9 +101,7 @@ def calibration(probabilities: Floats, codes: Codes, groups: Codes) -> Calibrati
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     bins = tuple(_bin(i, confidence[place == i], right[place == i], groups[place == i]) for i in range(BINS))
-    gaps = [
-        b.n / n * abs(b.accuracy - b.confidence) for b in bins if b.accuracy is not None and b.confidence is not None
-    ]
+    gaps = [b.n / n * abs((b.accuracy or 0.0) - (b.confidence or 0.0)) for b in bins]
     likelihood = np.log(np.maximum(probabilities[np.arange(n), codes], np.finfo(float).tiny))
     return Calibration(n, float(sum(gaps)), float(-likelihood.mean()), bins)
 
@@ -193,14 +116,13 @@ def _bin(i: int, confidence: Floats, right: NDArray[np.bool_], groups: Codes) ->
 
 
 class Abstention(msgspec.Struct, frozen=True):
-    """What is decided at a threshold: a share of the samples (`coverage`), of which a share is wrong (`risk`).
+    """What is decided at a threshold: `decided` of the `n` samples, of which a share is wrong (`risk`).
 
     `risk_high` bounds the risk from above with 95 % confidence. Bounds count groups of samples, not samples.
-    `threshold` is None where each fold of a cross-validation has its own.
+    `threshold` is None where the folds of a cross-validation have their own.
     """
 
     threshold: float | None
-    coverage: float
     decided: int
     n: int
     risk: float | None
@@ -217,14 +139,13 @@ def abstention(probabilities: Floats, part: DataSplit, thresholds: float | Float
         level: of the bound.
     """
     decided = probabilities.max(axis=1) >= thresholds
-    n = int(decided.sum())
-    threshold = thresholds if isinstance(thresholds, float) else None
+    n, threshold = int(decided.sum()), thresholds if isinstance(thresholds, float) else None
     if not n:
-        return Abstention(threshold, 0.0, 0, len(part), None, 1.0)
+        return Abstention(threshold, 0, len(part), None, 1.0)
     risk = float((probabilities.argmax(axis=1) != part.codes)[decided].mean())
     clusters = len(np.unique(part.groups[decided]))
     high = clopper_pearson(risk * clusters, clusters, 2 * level - 1).high
-    return Abstention(threshold, n / len(part), n, len(part), risk, 1.0 if high is None else high)
+    return Abstention(threshold, n, len(part), risk, 1.0 if high is None else high)
 
 
 def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abstention:
@@ -236,8 +157,6 @@ def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abst
     """
     confidence = np.sort(probabilities.max(axis=1))
     level = 1 - (1 - LEVEL) / len(COVERAGES)
-    for share in COVERAGES:
-        threshold = float(confidence[-max(1, round(share * len(confidence)))])
-        if abstention(probabilities, dev, threshold, level).risk_high <= risk:
-            return abstention(probabilities, dev, threshold, level)
-    return abstention(probabilities, dev, 2.0, level)
+    thresholds = [float(confidence[-max(1, round(share * len(confidence)))]) for share in COVERAGES]
+    tried = (abstention(probabilities, dev, threshold, level) for threshold in thresholds)
+    return next((attempt for attempt in tried if attempt.risk_high <= risk), abstention(probabilities, dev, 2.0, level))

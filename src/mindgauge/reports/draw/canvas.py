@@ -255,13 +255,6 @@ class Canvas:
         frame = f'width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}"'
         return f"<svg {frame}>{''.join(self.parts)}</svg>"
 
-    def file(self, width: int, height: float, title: str, description: str) -> str:
-        """Return the picture as a file of its own: on paper, with its text alternative."""
-        head = f"<title>{escape(shown(title))}</title><desc>{escape(shown(description))}</desc>"
-        sheet = f'<rect width="{width}" height="{height:.0f}" fill="{PAPER}"/>'
-        font = 'xmlns="http://www.w3.org/2000/svg" role="img" font-family="system-ui, sans-serif"'
-        return self.svg(width, height).replace("<svg", f"<svg {font}", 1).replace(">", f">{head}{sheet}", 1)
-
 
 class RowChart:
     """Rows from the top down: words at the left or, with `above`, over the marks; `y` is the lower edge of the last one."""

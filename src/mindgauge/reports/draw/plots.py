@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.records.rounding import count, decimal, percent, precise
 from mindgauge.reports.draw.canvas import (
-    COLOURS,
     DASHES,
     GREY,
     INK,
@@ -28,10 +27,9 @@ from mindgauge.reports.draw.canvas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.raters.classifiers.calibration import Bin
-    from mindgauge.raters.classifiers.calibration import Calibration as Binned
     from mindgauge.reports.draw.canvas import Coordinates
     from mindgauge.reports.draw.records import Curves, Scatter, Series
     from mindgauge.reports.sections import CalibrationSection, Curve, Escalated
@@ -145,19 +143,6 @@ def draw_calibration(calibration: CalibrationSection, width: int) -> str:
         canvas, calibration.calibrated.by_bin.bins, style(calibration.system), (_CALIBRATION_LEFT, 30, side)
     )
     return canvas.svg(width, foot)
-
-
-def draw_file(sides: Mapping[str, Binned], title: str) -> str:
-    """Draw diagrams beside each other as an SVG file of its own, each under its name, `what: of which part, n`."""
-    canvas, side, foot = Canvas(), 260, 0.0
-    for number, (name, binned) in enumerate(sides.items()):
-        edge = 14 + number * (side + 70)
-        head, _, part = name.partition(": ")
-        canvas.text(head, edge, 24, bold=True)
-        canvas.small(part, edge, 42)
-        foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (edge + 36, 84, side))
-    descriptions = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
-    return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(descriptions)}.")
 
 
 def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[float, float, float]) -> float:
