@@ -275,6 +275,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (ROOT / "docs/tasks/audit_ratings.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
     )
     (folder / "claims.toml").write_text(claims, encoding="utf-8")
+    facts = (ROOT / "docs/tasks/write_an_evaluation_card.md").read_text(encoding="utf-8")
+    (folder / "facts.toml").write_text(facts.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    mindgauge.list("psycrisis", to="benchmarkcard", out=folder / "cards")
+    shutil.copy(folder / "cards" / "psycrisis.json", folder / "card.json")
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")

@@ -125,8 +125,6 @@ def _one(parameter: Parameter) -> Built:
         read = _scales if str in alternatives else _numbers if mapped is float else _columns if mapped is str else where
         if read is _columns:
             flag = "--map"
-    elif listed is int:
-        read = seeds
     elif listed is not None:
         several = True
         kind = _kind([*kinds(listed), *(part for part in alternatives if part is Path)], parameter)
@@ -250,19 +248,6 @@ def _numbers(items: Sequence[str]) -> dict[str, float]:
         except ValueError as error:
             raise UsageError(f"--assume {part!r}: write NAME=NUMBER, or several with commas") from error
     return result
-
-
-def seeds(text: str) -> list[int]:
-    """Read whole numbers: `1..5`, or `1,2,3`.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    first, dots, last = text.partition("..")
-    try:
-        return list(range(int(first), int(last) + 1)) if dots else [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error
 
 
 def where(items: Sequence[str]) -> dict[str, tuple[str, ...]]:
