@@ -3,7 +3,7 @@
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
 from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
-from mindgauge.reports.profile import overview, phrases, section
+from mindgauge.reports.profile import overview, records, section
 from mindgauge.reports.profile.records import DimensionPart, SystemLabels
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
@@ -138,7 +138,7 @@ def dimensions(who: SystemLabels) -> list[DimensionPart]:
         scores = [score for score in whole.tasks if score.dimension == name]
         drawn = section.profile_pictures(scores, [panel for panel in behind if panel.task in tasks], who)
         anchor = f"profile-{name.casefold()}"
-        said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
+        said = records.rank_phrases([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
         found.append(
             DimensionPart(anchor, name, said, drawn, [], [], overview.tasks(scores, anchor, name, who.labels), [], [])
         )

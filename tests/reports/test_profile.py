@@ -19,7 +19,7 @@ from mindgauge.reports import runs as opened
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.profile import overview, phrases, section
+from mindgauge.reports.profile import overview, records, section
 from mindgauge.reports.profile.records import allowed, cast
 from mindgauge.reports.runs import OpenRun, Section
 from tests.reports import profiled, suite_run
@@ -162,24 +162,24 @@ def test_the_lowest_cell_of_each_model_is_outlined_and_a_missing_one_says_why() 
 
 def test_findings_follow_from_ranks() -> None:
     scores, labels = profiled.profile().dimensions, WHO.labels
-    assert phrases.ahead(scores, labels, set()) == (
+    assert records.ahead(scores, labels, set()) == (
         "Ahead of all others: acme/alpha-2 in resisting misuse, keeping confidences and steadiness under noise; beta<b>bold</b> in ethical dilemmas. "
         "In 4 of 8 the first cannot be told apart from the next"
     )
     everywhere = {score.dimension for score in scores}
-    assert phrases.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
+    assert records.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
     reliability = [score for score in scores if score.dimension == "Counselling tasks"]
-    assert phrases.standing(reliability, labels, few=False) == [
+    assert records.rank_phrases(reliability, labels, few=False) == [
         "Possible ranks: acme/alpha-2 1 to 2, beta<b>bold</b> 1 to 3 and gamma 3.",
         "These cannot be told apart: acme/alpha-2 and beta<b>bold</b>.",
     ]
-    assert "too few to say who is better" in phrases.standing(reliability, labels, few=True)[0]
+    assert "too few to say who is better" in records.rank_phrases(reliability, labels, few=True)[0]
 
 
 def test_one_model_alone_is_not_ranked() -> None:
     alone = profiled.profile(1)
     first = [score for score in alone.dimensions if score.dimension == "Resisting misuse"]
-    assert phrases.standing(first, WHO.labels, few=False) == ["Score 0.91 (0.83 to 0.99)."]
+    assert records.rank_phrases(first, WHO.labels, few=False) == ["Score 0.91 (0.83 to 0.99)."]
     dots = overview.dots(alone, WHO)
     assert dots is not None
     assert dots.finding == "Strongest in resisting misuse (0.91)"

@@ -101,7 +101,7 @@ def _differing(comparison: "JudgeComparison") -> str:
 
 
 def _at_a_glance(comparison: "JudgeComparison") -> None:
-    from mindgauge.reports.judge_tables import sheets
+    from mindgauge.reports.rater_tables import sheets
     from mindgauge.reports.table_renderings import narrowed
 
     tables = sheets(comparison)
@@ -111,7 +111,7 @@ def _at_a_glance(comparison: "JudgeComparison") -> None:
 
 
 def _in_full(comparison: "JudgeComparison") -> None:
-    from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
+    from mindgauge.reports.rater_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
 
     for table in sheets(comparison):
         render.sheet(table)

@@ -37,7 +37,7 @@ def show(run: Run, full: options.Full = False, json: options.Json = False) -> No
 
 def _rationales_show(result: "CheckedRationales", judges: list[str], *, full: bool) -> None:
     """Print whose reasons can be traced least, and what that is worth; then judge by judge."""
-    from mindgauge.reports.judge_checks import sheet
+    from mindgauge.reports.juries import sheet
 
     traced = [r for r in result.rationales if r.traceable.value is not None]
     lowest = min(traced, key=lambda r: r.traceable.value or 0.0, default=None)

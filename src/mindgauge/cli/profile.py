@@ -43,9 +43,9 @@ def profile(
 
 def first(result: Profile) -> None:
     """Print where models are weakest, and how rough that is."""
-    from mindgauge.reports.profile import lead
+    from mindgauge.reports.profile import overview
 
-    answer.first(*lead.first_words(result))
+    answer.first(*overview.first_words(result))
 
 
 def tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:

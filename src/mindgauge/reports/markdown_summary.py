@@ -12,8 +12,7 @@ from mindgauge.records.rounding import NONE, decimal, interval
 from mindgauge.records.short_names import shortened
 from mindgauge.records.text import file
 from mindgauge.records.text import join as joined
-from mindgauge.reports.language.markdown import plain
-from mindgauge.reports.language.spoken import current
+from mindgauge.reports.language.spoken import current, plain
 from mindgauge.reports.sections import STATEMENT_HEADS
 
 if TYPE_CHECKING:

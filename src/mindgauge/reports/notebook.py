@@ -24,7 +24,7 @@ from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.text import visible
-from mindgauge.reports import cards, compared, judge_tables, reliability_gate, score_tables
+from mindgauge.reports import cards, compared, rater_tables, reliability_gate, score_tables
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
 from mindgauge.reports.profile import overview
@@ -258,7 +258,7 @@ def _(result: Profile) -> Iterator[ReportTable]:
 
 @sheets.register(JudgeComparison)
 def _(result: JudgeComparison) -> list[ReportTable]:
-    return judge_tables.sheets(result)
+    return rater_tables.sheets(result)
 
 
 @sheets.register(Stress)

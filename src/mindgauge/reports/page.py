@@ -25,12 +25,12 @@ from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports import (
     answer_section,
     clinical,
+    compared,
     content,
     dialogues,
     fidelity,
     first_screen,
     markdown_summary,
-    paired,
     provenance,
     read_first,
     render,
@@ -41,13 +41,14 @@ from mindgauge.reports import (
     weak_categories,
 )
 from mindgauge.reports import runs as opened
+from mindgauge.reports.compared import measure_name
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.evaluation_card import files as card_files
 from mindgauge.reports.evaluation_card.card import card as evaluation_card
-from mindgauge.reports.language import memory, of_report
+from mindgauge.reports.language import memory
 from mindgauge.reports.language.spoken import speaking
-from mindgauge.reports.paired import measure_name
-from mindgauge.reports.profile import lead
+from mindgauge.reports.language.translator import translator_of
+from mindgauge.reports.profile import overview
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder
 from mindgauge.reports.reliability_gate import SuppressedScore, withheld
@@ -163,7 +164,7 @@ def write(
             reader_folder.place(page) if reader else None,
             card=card_files.place(page) if card is not None else None,
         )
-        translator = of_report.translator(report)
+        translator = translator_of(report)
         contents = {
             files.path: render.page(report, files.json.name, translator),
             files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
@@ -267,8 +268,8 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     unchecked = answer_section.unchecked(runs)
     answers = answer_section.answers(runs, systems, apart=suite is not None)
     trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
-    between = paired.paired(runs, systems)
-    suite_found = lead.first(suite, runs, unchecked) if suite else []
+    between = compared.paired(runs, systems)
+    suite_found = overview.opening(suite, runs, unchecked) if suite else []
     screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
     report = Report(
         title=title([system.label for system in systems]),
@@ -284,7 +285,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
             *answer_section.people_first(runs, systems),
             *score_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
         ],
-        lead=lead.lead(suite, runs, unchecked) if suite else [],
+        lead=overview.lead(suite, runs, unchecked) if suite else [],
         answers=answers,
         tasks=[],
         caveats=[
@@ -294,7 +295,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
             *answer_section.kept(runs),
             *([unchecked] if unchecked and not suite else []),
         ],
-        not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
+        not_shown=overview.not_shown(suite) if suite else answer_section.not_shown(runs),
         profile=suite,
         reading=reading,
         clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
@@ -305,7 +306,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         wrong=wrong(runs, systems),
         paired=between,
         compared_title="Compared" if len(systems) > 1 else "Beside answers that read nothing",
-        compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
+        compared=compared.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
         how=provenance.how(runs),
         scores=[run.scores for run in runs],
         drawn=score_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
@@ -313,7 +314,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     )
     if suite is not None:
         report.tasks = answer_section.by_task(
-            runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
+            runs, systems, report.titles, overview.findings(suite), overview.headlines(suite, runs)
         )
     if beside is not None:
         report.reader = f"{quote(reader_folder.place(beside).name)}/index.html"

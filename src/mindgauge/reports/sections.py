@@ -13,8 +13,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System, SystemFindings
-from mindgauge.reports.dialogue_records import DialoguePart
-from mindgauge.reports.draw.records import Dots
+from mindgauge.reports.draw.records import DialoguePart, Dots
 from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.reliability_gate import RunCard, SuppressedScore
 

@@ -15,10 +15,9 @@ from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind, languages
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports import cards, judge_checks
+from mindgauge.reports import cards
 from mindgauge.reports.content import Column, ReportTable, slug
-from mindgauge.reports.judge_checks import Reasons
-from mindgauge.reports.juries import juries
+from mindgauge.reports.juries import Reasons, entry_test, juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.runs import MODEL, PERSON, RULE, is_demonstration, judges
@@ -254,7 +253,7 @@ def _agreement(
 def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:
     tests = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
     names = dict.fromkeys(q.benchmark for _, q in tests)
-    return [judge_checks.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
+    return [entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
 
 
 def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, carded: bool) -> Iterator[str]:

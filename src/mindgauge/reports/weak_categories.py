@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis.reasoned import CRITERION, GIVEN, PAIRS, criteria
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
 from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import counts, decimal, percent, plural
+from mindgauge.records.rounding import bounded, count, counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers, content, reasoned, responsible, stock
+from mindgauge.reports import card_phrases, closed_answers, content, responsible
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.reliability_gate import DOUBT
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
     Found = Sequence[tuple[System, Score]]
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.score import Score
+    from mindgauge.reports.content import System
 
 
 def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) -> Weak:
@@ -53,8 +58,8 @@ def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) 
     decisions = closed_answers.decisions(runs, followed)
     return Weak(
         drawn, _withheld(runs), followed, decisions, confused, cited, note, _rules(runs, systems), _all(runs, systems),
-        [*reasoned.sentences(runs, systems), *stock.sentences(runs, systems)],
-        [*reasoned.tables(runs, systems), *stock.tables(runs, systems)],
+        [*sentences(runs, systems), *responsible.sentences(runs, systems)],
+        [*tables(runs, systems), *responsible.tables(runs, systems)],
         responsible.table(runs, systems), responsible.unmeasured(runs),
     )  # fmt: skip
 
@@ -409,3 +414,85 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
     return f"{picture.worst}: {_worst(worst, dots, value)}"
+
+
+NOTE = (
+    "A judge rated the reply and the model's reasoning apart, each by the rubric's unsafe levels. Shares are of the replies with "
+    "both verdicts. Missing are those where one of the two could not be had."
+)
+
+
+def sentences(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
+    """Say how often each model's reply is safe after unsafe reasoning, and unsafe after safe; nothing where no judge rated both."""
+    return [line for place in _of(runs, systems) for line in _said(*place)]
+
+
+def _said(run: OpenRun, section: Section, system: System, rater: str, scores: dict[str, Score]) -> Iterator[str]:
+    start = f"{system.label}, {section.benchmark.name}, rated by {rater}: "
+    reason = _without_both(run, section, rater, scores)
+    if reason:
+        yield f"{start}how replies follow from reasoning is not shown ({reason})."
+        return
+    parts = []
+    for metric, (reasoning, reply) in zip(GIVEN, (PAIRS[0], PAIRS[3]), strict=True):
+        score = scores.get(metric.name)
+        if score is None or score.value is None:
+            parts.append(f"no reasoning was rated {reasoning}")
+            continue
+        n = score.n - score.missing
+        share = bounded(score.value, score.low, score.high, "share")
+        parts.append(
+            f"{count(round(score.value * n))} of {plural(n, 'reply', 'replies')} after {reasoning} reasoning are {reply} ({share})"
+        )
+    yield f"{start}{'; '.join(parts)}."
+    names = [criterion.name for criterion in criteria(section.benchmark, of_reasoning=True)]
+    ratings = section.ratings.filter(
+        pl.col("criterion").is_in(names), pl.col("rater") == rater, pl.col("model") == system.model
+    )
+    bare = ratings.filter((pl.col("status") == "not_applicable").all().over("subject"))["subject"].n_unique()
+    if bare:
+        yield f"{start}{plural(bare, 'reply comes', 'replies come')} without reasoning and {'is' if bare == 1 else 'are'} left out."
+
+
+def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTable]:
+    """Tabulate what replies are after which reasoning: four rows for each model and judge."""
+    rows: list[list[Cell]] = []
+    for run, section, system, rater, scores in _of(runs, systems):
+        reason = _without_both(run, section, rater, scores)
+        for reasoning, reply in PAIRS:
+            score = scores[f"{reply}_after_{reasoning}"]
+            n = score.n - score.missing
+            figures: list[Cell] = [round((score.value or 0) * n), score.value, score.low, score.high]
+            cells = [LIMITED, None, None, None] if reason else figures
+            rows.append([system.label, section.benchmark.name, rater, reasoning, reply, *cells, n, score.missing])
+    columns = [
+        Column("model"), Column("benchmark"), Column("rated by"), Column("reasoning"), Column("reply"), Column("replies", "count"),
+        Column("share", "share"), Column("from", "share"), Column("to", "share"), Column("of", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    return [ReportTable("reasoned", "Replies after reasoning", columns, rows, NOTE)] if rows else []
+
+
+def _of(
+    runs: Sequence[OpenRun], systems: Sequence[System]
+) -> Iterator[tuple[OpenRun, Section, System, str, dict[str, Score]]]:
+    """Yield each model and judge with their scores on both, by name."""
+    for system in systems:
+        run = runs[system.run]
+        for section in run.sections:
+            own = [
+                score
+                for score in run.scores.metrics
+                if (score.criterion, score.slice, score.benchmark, score.model)
+                == (CRITERION.name, "all", section.benchmark.name, system.model)
+            ]
+            for rater in dict.fromkeys(score.rater for score in own):
+                yield run, section, system, rater, {score.name: score for score in own if score.rater == rater}
+
+
+def _without_both(run: OpenRun, section: Section, rater: str, scores: dict[str, Score]) -> str:
+    """Say why figures may not be shown: a judge that cannot be used, or that agrees too little with people on a part."""
+    void = next((score.void for score in scores.values() if score.void), "")
+    names = [criterion.name for side in (False, True) for criterion in criteria(section.benchmark, of_reasoning=side)]
+    cards = [run.standings.cards.get((section.benchmark.name, name, rater)) for name in names]
+    limited = not run.standings.shown and any(card is not None and card.limited for card in cards)
+    return void or LIMITED * limited

@@ -8,21 +8,21 @@ import polars as pl
 
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, interval, percent, plural
-from mindgauge.reports import benchmark_parts, clinical, gravity, read_first
-from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
+from mindgauge.reports import clinical, read_first, texts, unsafe_by_people
 from mindgauge.reports.evaluation_card.records import CardCases, CardEntry, CardLink
 from mindgauge.reports.evaluation_card.scope import short_titles
 from mindgauge.reports.first_finding import first_measures, shown_score
 from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.unsafe_by_people import UnsafeVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.reports.benchmark_parts import Part, Place
     from mindgauge.reports.content import Case, System
     from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import Report
+    from mindgauge.reports.unsafe_by_people import Part, Place
 
 MOST_LIMITS = 7
 MOST_CASES = 5
@@ -99,7 +99,7 @@ def _link(case: Case, page: str, report: Report) -> CardLink:
 
 def unsafe(runs: Sequence[OpenRun], systems: Sequence[System], report: Report) -> list[str]:
     """Say what was found unsafe, and how often: harms, categories, measures; several benchmarks in a paragraph each."""
-    parts = benchmark_parts.parts(runs, systems, report.titles)
+    parts = unsafe_by_people.benchmark_parts(runs, systems, report.titles)
     titles = short_titles(runs)
     kinds = {part.benchmark.name: list(dict.fromkeys(_of(part))) for part in parts}
     if len(parts) < 2:
@@ -180,7 +180,7 @@ def _harms(place: Place) -> pl.DataFrame:
     """Return, for each reply and criterion that rules a reply out, whether anybody found it."""
     parts = [pl.DataFrame(schema=_VERDICTS)]
     for criterion in (c for c in place.section.benchmark.rubric.criteria if c.veto):
-        withheld = list(gravity.withheld(place.run, place.section, criterion.name))
+        withheld = list(texts.withheld_judges(place.run, place.section, criterion.name))
         bad = pl.col("value").cast(pl.String) == str(criterion.worst_first[0])
         person = pl.col("rater_kind") == PERSON
         rows = place.section.asked.filter(

@@ -30,7 +30,7 @@ from mindgauge.reports.draw.records import (
     Series,
     SuitePicture,
 )
-from mindgauge.reports.profile import overview, phrases
+from mindgauge.reports.profile import overview, records
 from mindgauge.reports.profile.records import DimensionPart, ProfileSection, allowed, cast, section_of
 from mindgauge.reports.texts import verdicts
 
@@ -228,7 +228,7 @@ def _said(profile: Profile) -> list[str]:
     sentences = [f"{plural(len(profile.models), 'model')} in {extent}.{judged} {without_definition}"]
     if own_definition:
         sentences.append(
-            f"In {len(own_definition)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
+            f"In {len(own_definition)} of {plural(len(tasks), 'task')} the score is {records.OURS}, since the authors published none or one that "
             "does not measure what it is named for; these are marked."
         )
     return sentences
@@ -261,7 +261,7 @@ def _dimension(
     return DimensionPart(
         anchor=anchor,
         name=name,
-        said=[*phrases.standing(standing, cast.labels, few=name in overview.few(profile)), *lacking_note, *unread],
+        said=[*records.rank_phrases(standing, cast.labels, few=name in overview.few(profile)), *lacking_note, *unread],
         pictures=profile_pictures(scores, _panels(scores, runs), cast)
         if any(s.scaled is not None for s in scores)
         else [],
@@ -357,7 +357,7 @@ def _spot(panel: TaskFigure, mark: FigureMark, cast: SystemLabels, floor: float 
 
 
 def _ns(panels: Sequence[TaskFigure]) -> str:
-    return phrases.counted([mark.n for panel in panels for mark in panel.marks])
+    return records.counted([mark.n for panel in panels for mark in panel.marks])
 
 
 def _by(panels: Sequence[TaskFigure]) -> str:
@@ -371,14 +371,14 @@ def _tasks(scores: Sequence[TaskScore], cast: SystemLabels) -> Dots:
     rows = []
     for task in dict.fromkeys(score.task for score in scores):
         task_scores = [score for score in scores if score.task == task]
-        aside = filter(None, [overview.note(task_scores[0]), phrases.counted([s.n for s in task_scores])])
+        aside = filter(None, [overview.note(task_scores[0]), records.counted([s.n for s in task_scores])])
         chance = next((score.chance for score in task_scores if score.chance is not None), None)
         rows.append(
             DotRow(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
         )
     chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
     name = slug("profile", scores[0].dimension, "tasks")
-    finding = phrases.lowest_task(scores, cast.labels)
+    finding = records.lowest_task(scores, cast.labels)
     return Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=overview.ENDS, rows=rows,
         measure=f"Scaled score of each task. Lines are 95 % intervals over conversations{chance_said}.",
@@ -401,7 +401,7 @@ def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             stretches.append(Series(cast.systems[panel.model], noise, points))
             cells += [(noise, intensity, spot) for intensity, spot in points]
     name = slug("profile", panels[0].task, panels[0].criterion)
-    finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
+    finding = records.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
     criterion = words(panels[0].criterion)
     measure = (
         f"share of answers on {criterion} that are right"
@@ -441,14 +441,14 @@ def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
     reach = next((reach for reach in _REACHES if reach >= max([*ends, 0.0])), 1.0)
     name = slug("profile", panels[0].task, panels[0].criterion)
-    finding = phrases.groups(tested, _several(panels))
+    finding = records.groups(tested, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=-reach, high=reach, ends=("rated lower", "rated higher"), rows=rows, signed=True,
         measure=(
             f"{title}: mean {words(panels[0].criterion)} of replies to people who say they belong to a group, less that of replies to "
             f"the same people saying something neutral{_by(panels)}. Grey is the noise floor, the SD over the neutral sentences; "
             f"lines are 95 % intervals over conversations, of which one in twenty misses by chance; {_ns(panels)} in each group. "
-            f"{phrases.OURS.capitalize()}."
+            f"{records.OURS.capitalize()}."
         ),
         sheet=overview.marks(panels, name, finding, "axis", "group", cast.labels),
     )  # fmt: skip
@@ -549,13 +549,13 @@ def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iter
         first = pairs[0][1]
         people = None if first.beside is None else (first.beside, first.beside_low, first.beside_high)
         spots = [_spot(panel, mark, cast) for panel, mark in pairs]
-        rows.append(DotRow(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
+        rows.append(DotRow(words(criterion), records.counted([spot.n for spot in spots]), spots, people=people))
     with_people = any(row.people is not None for row in rows)
     people_said = (
         " The black stroke is the rate of people’s own replies, grey its 95 % interval." if with_people else ""
     )
     name = slug("profile", panels[0].task, "rates")
-    finding = phrases.more_than_people(rows, _several(panels))
+    finding = records.more_than_people(rows, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
         measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
