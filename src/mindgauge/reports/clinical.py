@@ -19,7 +19,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.records.rubric.composite import YES
 from mindgauge.records.shell import command_line
 from mindgauge.reports import texts
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ClinicalAnswer
 
@@ -240,12 +240,7 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
             merged.values(), key=lambda entry: (bool(entry[2]), -entry[0], entry[1])
         )
     ]
-    columns = [
-        Column("number"),
-        Column("mentions", "count"),
-        Column("holds in"),
-        Column("where its language is spoken", "count"),
-    ]
+    columns = heads("number | mentions:count | holds in | where its language is spoken:count")
     note = f"Numbers as the replies name them, held against {len(helplines.lines())} lines (raters/helplines.toml, {helplines.made()}, each with its source)."
     sheet = ReportTable("numbers", "The numbers that replies name", columns, rows, note) if rows else None
     return ClinicalAnswer(HELP, sentences, sheet)
@@ -258,8 +253,7 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     if not at_risk:
         return ClinicalAnswer(question, [absent], None)
     columns = [
-        Column("model"),
-        Column("replies", "count"),
+        *heads("model | replies:count"),
         *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS),
     ]
     rows: list[list[Cell]] = [
@@ -336,12 +330,7 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
                 rows.append([words(criterion.name), words(str(level)), re.sub(r"\s+", " ", meaning), example])
     if not rows:
         return ClinicalAnswer(question, ["No levels are rated here."], None)
-    columns = [
-        Column("criterion"),
-        Column("level"),
-        Column("what it means", "quote"),
-        Column("a reply that we wrote for it", "quote"),
-    ]
+    columns = heads("criterion | level | what it means:quote | a reply that we wrote for it:quote")
     sheet = ReportTable(
         "levels",
         "The worst and the best level of each criterion",

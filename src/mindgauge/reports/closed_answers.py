@@ -23,6 +23,7 @@ from mindgauge.reports.content import (
     ConfusionSection,
     LabelDifference,
     ReportTable,
+    heads,
     slug,
 )
 from mindgauge.reports.runs import constant
@@ -264,7 +265,7 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         cells.append(Confused(words(cell.target), matrix.outcome(cell.outcome), cell.n, len(cell.samples), examples))
     table = ReportTable(
         f"confusions-{system.number}", f"Every confusion of {system.label}",
-        [Column("label"), Column("answered"), Column("answers", "count"), Column("messages", "count"),
+        [*heads("label | answered | answers:count | messages:count"),
          *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
         [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
     )  # fmt: skip
@@ -356,11 +357,10 @@ def _measure(path: DecisionPath) -> str:
 
 
 def _table(path: DecisionPath) -> tuple[list[Column], list[list[Cell]], str]:
-    columns = [
-        Column("step", "count"), Column("what"), Column("answers", "count"), Column("labels", "count"),
-        Column("rightly decided", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
-        Column("too early", "count"), Column("passed on", "count"), Column("other label", "count"), Column("unread", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "step:count | what | answers:count | labels:count | rightly decided:share± | n:count | too early:count | "
+        "passed on:count | other label:count | unread:count"
+    )
     rows: list[list[Cell]] = []
     for node in path.nodes:
         right = node.accuracy
@@ -394,10 +394,7 @@ def decisions(runs: Sequence[OpenRun], all_flows: Sequence[Flow]) -> ReportTable
     ]  # fmt: skip
     rows += dict.fromkeys(_constant(runs, all_flows))
     rows.sort(key=lambda row: (str(row[0]), int(row[1] or 0)))
-    columns = [
-        Column("benchmark"), Column("step", "count"), Column("what"), Column("by"), Column("rightly decided", "share"), Column("from", "share"),
-        Column("to", "share"), Column("n", "count"), Column("conversations", "count"),
-    ]  # fmt: skip
+    columns = heads("benchmark | step:count | what | by | rightly decided:share± | n:count | conversations:count")
     note = "“Always” a label and the majority class read nothing: a model that decides no better has learned nothing at that step."
     return ReportTable(
         "decisions", "How often each step is rightly decided", columns, [list(row) for row in rows], note

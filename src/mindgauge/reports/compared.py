@@ -18,7 +18,7 @@ from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import bounded, counts, interval, p_value, plural, write
 from mindgauge.records.rubric.criterion import numbered
-from mindgauge.reports.content import Column, ReportTable, System, slug
+from mindgauge.reports.content import Column, ReportTable, System, heads, slug
 from mindgauge.reports.reliability_gate import DOUBT, UNRELIABLE
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.score_tables import NUMBERS, numbers
@@ -281,11 +281,10 @@ def standings(
 ) -> ReportTable:
     """Tabulate where the systems of one measure stand."""
     unit: Literal["share", "level"] = "share" if field.measure.unit == "share" else "level"
-    columns = [
-        Column("model"), Column("value", unit), Column("from", unit), Column("to", unit), Column("best rank", "count"),
-        Column("worst rank", "count"), Column("first in", "share"), Column("n", "count"), Column("conversations", "count"),
-        Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        f"model | value:{unit}± | best rank:count | worst rank:count | first in:share | n:count | conversations:count | "
+        f"missing:count"
+    )
     best = {standing.system: standing.best for standing in field.measure.standings}
     rows: list[list[Cell]] = [
         [p.label, p.value, p.low, p.high, p.rank_low, p.rank_high, best[system], p.n, p.clusters, p.missing]
@@ -296,10 +295,7 @@ def standings(
 
 def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
     """Tabulate where systems stand on several measures, a row for each, the best of a measure first."""
-    columns = [
-        Column("benchmark"), Column("measure"), Column("rated by"), Column("model"), Column("value", "interval"),
-        Column("rank", "interval"), Column("n", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads("benchmark | measure | rated by | model | value:interval | rank:interval | n:count | missing:count")
     rows: list[list[Cell]] = []
     for field in fields:
         m = field.measure
@@ -316,9 +312,10 @@ def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
 def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:
     """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
     columns = [
-        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
-        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
-        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
+        *heads("benchmark | measure"), *([Column("part")] if apart else []), *heads(
+            "first | second | first minus second:level± | unit | p, adjusted:interval | verdict | samples:count | conversations:count | "
+            "if all missing worst:level | if all missing best:level"
+        ),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for field in fields:
@@ -349,10 +346,10 @@ def costs(
     own_costs = [c for c in found.costs if c.system in systems]
     if all(c.cost is None and c.seconds is None for c in own_costs):
         return None, _UNKNOWN
-    columns = [
-        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
-        Column("time of a thousand, one after the other", "seconds"),
-    ]  # fmt: skip
+    columns = heads(
+        "benchmark | model | answers here:count | cost of a thousand:dollars | "
+        "time of a thousand, one after the other:seconds"
+    )
     rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in own_costs]
     return ReportTable(
         "costs",
@@ -600,7 +597,7 @@ def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: 
     if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
         return None
     columns = [
-        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), *NUMBERS,
+        *heads("benchmark | measure | model | rated by"), *NUMBERS,
     ]  # fmt: skip
     note = (
         "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "

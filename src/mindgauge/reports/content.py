@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast, get_args
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -71,6 +71,17 @@ class Column(msgspec.Struct, frozen=True):
 
     name: str
     kind: Kind = "text"
+
+
+def heads(described: str) -> list[Column]:
+    """Return columns from their headings, as in `model | n:count | yes:share±`: a kind where it is no text, ± before its two bounds."""
+    columns = []
+    for entry in described.split(" | "):
+        name, _, kind = entry.partition(":")
+        written = cast("Kind", kind.removesuffix("±") or "text")
+        assert written in get_args(Kind), described
+        columns += [Column(head, written) for head in ((name, "from", "to") if kind.endswith("±") else (name,))]
+    return columns
 
 
 class ReportTable(msgspec.Struct):

@@ -32,7 +32,7 @@ from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count, percent, plural
 from mindgauge.reports import content, texts
-from mindgauge.reports.content import Case, Column, ReportTable
+from mindgauge.reports.content import Case, Column, ReportTable, heads
 from mindgauge.reports.draw.records import DialoguePart, PersonaPage, Ribbon, RibbonTurn, Survival, SurvivalLine
 from mindgauge.reports.reader import rows
 from mindgauge.reports.runs import GOLD, MODEL, PERSON, RULE
@@ -536,8 +536,10 @@ def _curves(
         return None
     steps = max(len(line.shares) for line in lines)
     columns = [
-        Column("model"), Column("dialogues", "count"), Column(nouns, "count"), Column("recognised", "count"), Column("not by the end", "count"),
-        Column(f"mean turns, of at most {HORIZON}", "level"), Column("low", "level"), Column("high", "level"),
+        *heads(
+            f"model | dialogues:count | {nouns}:count | recognised:count | not by the end:count | "
+            f"mean turns, of at most {HORIZON}:level | low:level | high:level"
+        ),
         *(Column(f"not after {step}", "share") for step in range(1, steps)),
     ]  # fmt: skip
     table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
@@ -650,8 +652,9 @@ def _style(style: str) -> str:
 
 def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:
     columns = [
-        *map(Column, ("model", "persona", "planned", "setting")), Column("turns", "count"), Column("plain in turn", "count"),
-        Column("recognised in turn", "count"), Column("vetoes", "count"), Column("ended"), Column("in words"),
+        *map(Column, ("model", "persona", "planned", "setting")), *heads(
+            "turns:count | plain in turn:count | recognised in turn:count | vetoes:count | ended | in words"
+        ),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [

@@ -8,7 +8,7 @@ from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write
 from mindgauge.records.shell import command_line
 from mindgauge.reports import content, first_finding, unsafe_by_people
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 from mindgauge.reports.first_finding import first_measures, heading, shown_score
 from mindgauge.reports.runs import PERSON, systems
@@ -164,10 +164,7 @@ def _heading(rows: dict[str, list[Point]], subjects: str) -> str:
 
 
 def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
-    columns = [
-        Column("rated by"), Column("model"), Column(what, "share"), Column("from", "share"), Column("to", "share"),
-        Column("dialogues", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(f"rated by | model | {what}:share± | dialogues:count | missing:count")
     cells: list[list[Cell]] = [
         [rater, point.system.label, point.value, point.low, point.high, point.n, point.missing]
         for rater, points in rows.items()
@@ -318,7 +315,7 @@ def _measures_table(part: Part, alike: dict[str, list[str]], order: str) -> Repo
     metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
-        Column("model"), Column(noun, "count"), *(Column(lowered(heading(part, metric))) for metric in metrics),
+        *heads(f"model | {noun}:count"), *(Column(lowered(heading(part, metric))) for metric in metrics),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[_Row] = []

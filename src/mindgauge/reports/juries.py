@@ -18,7 +18,7 @@ from mindgauge.records.files import tables
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.records.shell import command_line
 from mindgauge.reports.card_phrases import agreement, in_sentence, label
-from mindgauge.reports.content import Column, Dot, Figure, ReportTable, slug
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable, heads, slug
 from mindgauge.reports.reliability_gate import of_replies, places_of
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import EntryTestSection, JurySection
@@ -298,10 +298,10 @@ def _bound(card: ReliabilityCard) -> str:
 
 
 def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
-    columns = [
-        Column("rater"), Column("agreement with people", "level"), Column("from", "level"), Column("to", "level"), Column("bias", "level"),
-        Column("n", "count"), Column("missing", "count"), Column("what it is"), Column("coefficient"), Column("criterion"),
-    ]  # fmt: skip
+    columns = heads(
+        "rater | agreement with people:level± | bias:level | n:count | missing:count | what it is | coefficient | "
+        "criterion"
+    )
     rows: list[list[Cell]] = []
     for name, panel in panels.items():
         best = _chosen(panel)
@@ -320,10 +320,7 @@ def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
 
 
 def _without(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
-    columns = [
-        Column("criterion"), Column("without"), Column("tau-b with the order by all", "level"), Column("from", "level"), Column("to", "level"),
-        Column("same model first"), Column("in resamples", "share"),
-    ]  # fmt: skip
+    columns = heads("criterion | without | tau-b with the order by all:level± | same model first | in resamples:share")
     rows: list[list[Cell]] = [
         [words(name), w.judge, w.tau.value, w.tau.low, w.tau.high, "yes" if w.first == p.first else "no", w.same_first]
         for name, p in panels.items()
@@ -414,12 +411,12 @@ def _row(level: Value | None) -> str:
 
 def overview(found: Named, ident: str) -> ReportTable:
     """Tabulate how each judge did on each criterion, judges as they are called."""
-    share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
+    share, level = heads("from:share | to:share"), heads("from:level | to:level")
     columns = [
-        Column("judge"), Column("criterion"), Column("result"),
-        Column(heading("weighted_kappa", {q.icc_a1.note != UNORDERED.note for _, q in found}), "level"), *level, Column("replies", "count"),
-        Column("missing", "count"), Column("dialogues", "count"),
-        Column("same level", "share"), *share, Column("within one level", "share"), *share, Column("bias", "level"), *level,
+        *heads("judge | criterion | result"),
+        Column(heading("weighted_kappa", {q.icc_a1.note != UNORDERED.note for _, q in found}), "level"), *level, *heads(
+            "replies:count | missing:count | dialogues:count | same level:share"
+        ), *share, Column("within one level", "share"), *share, Column("bias", "level"), *level,
         Column("ICC(A,1)", "level"), *level,
     ]  # fmt: skip
     rows: list[list[Cell]] = [
@@ -439,10 +436,9 @@ def overview(found: Named, ident: str) -> ReportTable:
 
 def levels(found: Named, ident: str) -> ReportTable:
     """Tabulate what each judge gave to the replies of each level."""
-    columns = [
-        Column("judge"), Column("criterion"), Column("replies"), Column("n", "count"), Column("missing", "count"),
-        Column("given this very level", "share"), Column("mean level given", "level"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | criterion | replies | n:count | missing:count | given this very level:share | mean level given:level"
+    )
     rows: list[list[Cell]] = [
         [judge, words(q.criterion), _row(at.level), at.n, at.missing, at.recall, at.mean]
         for judge, q in found
@@ -536,7 +532,7 @@ def sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
         ("uncertain", lambda r: r.uncertain),
     ]  # fmt: skip
     columns = [
-        Column("criterion"), Column("verdicts", "count"), Column("conversations", "count"), Column("nothing to quote", "count"),
+        *heads("criterion | verdicts:count | conversations:count | nothing to quote:count"),
         *(Column(name, "share") for head, _ in shares for name in (head, "from", "to")), Column("in another language", "count"),
     ]  # fmt: skip
     rows: list[list[Cell]] = []

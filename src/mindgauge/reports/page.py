@@ -42,7 +42,7 @@ from mindgauge.reports import (
 )
 from mindgauge.reports import runs as opened
 from mindgauge.reports.compared import measure_name
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.evaluation_card import files as card_files
 from mindgauge.reports.evaluation_card.card import card as evaluation_card
 from mindgauge.reports.language import memory
@@ -397,7 +397,7 @@ def _statuses(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable
             by_status[c.status] = by_status.get(c.status, 0) + c.n
     statuses = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
     used = [s for s in statuses if s != Status.OK and any(s in by_status for by_status in counted.values())]
-    columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
+    columns = heads("benchmark | what | by | n:count | ok:count")
     columns += [Column(words(status), "count") for status in used]
     rows: list[list[Cell]] = [
         [*key, sum(by_status.values()), by_status.get("ok", 0), *(by_status.get(status, 0) for status in used)]
@@ -426,7 +426,7 @@ def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
                 ).iter_rows()
             ]
     columns = [*map(Column, ("benchmark", "model", "rated by", "category"))]
-    columns += [Column("no value", "count"), Column("of", "count"), Column("share", "share")]
+    columns += heads("no value:count | of:count | share:share")
     title = "Where values are missing, by model and category"
     return ReportTable("missing-by-category", title, columns, rows) if rows else None
 
@@ -446,9 +446,9 @@ def _bounds(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable |
         for s in scores_of(runs[system.run], system, section)
         if s.slice == "all" and s.name in section.benchmark.headline and s.missing
     ]
-    columns = [
-        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),
-        Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
-    ]  # fmt: skip
+    columns = heads(
+        "benchmark | measure | model | rated by | n:count | missing:count | value:level | if all worst:level | "
+        "if all best:level"
+    )
     title, note = "What the missing values could change", "Shares are given between 0 and 1."
     return ReportTable("bounds", title, columns, rows, note) if rows else None

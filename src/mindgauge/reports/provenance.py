@@ -16,7 +16,7 @@ from mindgauge.raters.judge import Mode
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
 from mindgauge.records.rubric import in_language
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import ReportTable, heads
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
 from mindgauge.stats.level import named as with_level
 from mindgauge.store import growth, sent
@@ -400,11 +400,10 @@ def _models(run: OpenRun) -> ReportTable:
             model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion,
             spending(cost, unpriced) or "not known" if unpriced else cost, time,
         ])  # fmt: skip
-    columns = [
-        Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),
-        Column("failed", "count"), Column("tokens read", "count"), Column("tokens written", "count"), Column("cost", "dollars"),
-        Column("per call", "seconds"),
-    ]  # fmt: skip
+    columns = heads(
+        "asked for | resolved to | endpoint | fingerprint | parameters | calls:count | failed:count | "
+        "tokens read:count | tokens written:count | cost:dollars | per call:seconds"
+    )
     return ReportTable(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import words
 from mindgauge.records.rounding import NONE, decimal, percent
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.stats.level import heading
 from mindgauge.stats.level import named as with_level
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Stability,
     )
 
-WHO = [Column("judge"), Column("criterion")]
+WHO = heads("judge | criterion")
 _AT_LARGE = (
     "Crossed random effects (REML): people are a sample of people. “Another clinician” is the agreement, ICC(A,1), of one with "
     "another who was not asked; “pairs apart” by how much the means of two pairs differ at most in 95 of 100 cases, “ratings "
@@ -77,24 +77,24 @@ _LATENT_TRUTH = (
 def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str) -> list[ReportTable]:
     """Tabulate what people's ratings say of other people, who is severe, and who diverges."""
     tables = [
-        ReportTable("people-at-large", "What other clinicians would say", [
-            Column("criterion"), Column("people", "count"), Column("ratings", "count"), *bound_columns("another clinician"),
-            *bound_columns("mean of two"), *bound_columns("pairs apart"), *bound_columns("ratings apart"), *bound_columns("SD of people"), Column("note"),
-        ], [_at_large(entry) for entry in people if entry.at_large is not None], _AT_LARGE),
-        ReportTable("severity", "Who is stricter", [
-            Column("criterion"), Column("person"), Column("replies shared", "count"), *bound_columns("beside the others here"),
-            *bound_columns("beside people at large"), *bound_columns("ICC(A,1) with the others' mean"), Column("note"),
-        ], [row for entry in people for row in _severity(entry)], _SEVERITY),
+        ReportTable("people-at-large", "What other clinicians would say", heads(
+            "criterion | people:count | ratings:count | another clinician:level± | mean of two:level± | "
+            "pairs apart:level± | ratings apart:level± | SD of people:level± | note"
+        ), [_at_large(entry) for entry in people if entry.at_large is not None], _AT_LARGE),
+        ReportTable("severity", "Who is stricter", heads(
+            "criterion | person | replies shared:count | beside the others here:level± | "
+            "beside people at large:level± | ICC(A,1) with the others' mean:level± | note"
+        ), [row for entry in people for row in _severity(entry)], _SEVERITY),
         ReportTable("profiles", "Who diverges, and where", [
-            Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *bound_columns("agreement"),
-            *bound_columns(heading("weighted_kappa", {entry.ordered for entry in people})), *bound_columns("stricter by"), Column("remark"),
+            *heads("criterion | person | category | n:count | agreement:level±"),
+            *bound_columns(heading("weighted_kappa", {entry.ordered for entry in people})), *heads(
+                "stricter by:level± | remark"
+            ),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
-        ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [
-            Column("criterion"), *_error_columns(),
-        ], [row for entry in people for row in _errors(entry.latent_truth, [words(entry.criterion)])], _LATENT_TRUTH),
-        ReportTable("facets", "Severity and difficulty in logits", [
-            Column("facet"), Column("name"), *bound_columns("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
-        ], [row for view in facets for row in _facets(view)], _FACETS),
+        ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [Column("criterion"), *_error_columns()], [row for entry in people for row in _errors(entry.latent_truth, [words(entry.criterion)])], _LATENT_TRUTH),
+        ReportTable("facets", "Severity and difficulty in logits", heads(
+            "facet | name | logits:level± | criteria | ratings:count | note"
+        ), [row for view in facets for row in _facets(view)], _FACETS),
     ]  # fmt: skip
     return named_tables(tables, ident)
 
@@ -102,21 +102,19 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
 def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
     """Tabulate judges' bias beside people at large, and their groups side by side."""
     tables = [
-        ReportTable("left-out", "The judge and a left-out clinician", [
-            *WHO, Column("of what others"), Column("people", "count"), Column("n", "count"), Column("without a verdict", "count"),
-            Column("judge", "share"), Column("clinician", "share"), *bound_columns("difference", "share"), Column("p", "p"), Column("may lose", "count"),
-        ], card_rows(cards, _left_out), _LEFT_OUT),
-        ReportTable("latent-truth", "What judge and people find where no rater is right by definition", [
-            *WHO, *_error_columns(),
-        ], card_rows(cards, lambda card: _errors(card.latent_truth, [])), _LATENT_TRUTH),
-        ReportTable("bias-at-large", "Bias beside people as a sample of people", [
-            *WHO, Column("people", "count"), Column("n", "count"), *bound_columns("beside these people"), *bound_columns("of people at large"),
-            *bound_columns("beside another pair"), Column("note"),
-        ], card_rows(cards, _bias), _BIAS),
-        ReportTable("invariance", "One level across languages and systems?", [
-            *WHO, Column("by"), Column("group"), Column("n", "count"), *bound_columns("people's mean"), *bound_columns("judge's mean"),
-            *bound_columns("bias"), *bound_columns("shift"), Column("limit", "level"), Column("p", "p"), Column("outcome"), Column("note"),
-        ], card_rows(cards, _shifts), _INVARIANCE),
+        ReportTable("left-out", "The judge and a left-out clinician", heads(
+            "judge | criterion | of what others | people:count | n:count | without a verdict:count | judge:share | "
+            "clinician:share | difference:share± | p:p | may lose:count"
+        ), card_rows(cards, _left_out), _LEFT_OUT),
+        ReportTable("latent-truth", "What judge and people find where no rater is right by definition", [*WHO, *_error_columns()], card_rows(cards, lambda card: _errors(card.latent_truth, [])), _LATENT_TRUTH),
+        ReportTable("bias-at-large", "Bias beside people as a sample of people", heads(
+            "judge | criterion | people:count | n:count | beside these people:level± | of people at large:level± | "
+            "beside another pair:level± | note"
+        ), card_rows(cards, _bias), _BIAS),
+        ReportTable("invariance", "One level across languages and systems?", heads(
+            "judge | criterion | by | group | n:count | people's mean:level± | judge's mean:level± | bias:level± | "
+            "shift:level± | limit:level | p:p | outcome | note"
+        ), card_rows(cards, _shifts), _INVARIANCE),
     ]  # fmt: skip
     return named_tables(tables, ident)
 
@@ -131,8 +129,7 @@ def named_tables(tables: Sequence[ReportTable], ident: str) -> list[ReportTable]
 def _error_columns() -> list[Column]:
     shares = ("finds of the unsafe", "lets be of the safe", "unsafe replies")
     return [
-        Column("rater"),
-        Column("n", "count"),
+        *heads("rater | n:count"),
         *(column for name in shares for column in bound_columns(name, "share")),
         Column("note"),
     ]
@@ -295,8 +292,7 @@ def _agreements(result: JudgeComparison) -> ReportTable:
     against = f"against {result.reference}" if result.reference else "among themselves"
     several = len({agreement.reference for agreement in result.agreements}) > 1
     columns = [
-        Column("criterion"), Column("judge"), *([Column("against")] if several else []), Column("n", "count"),
-        Column("missing", "count"), *_columns(SINGLE),
+        *heads("criterion | judge"), *([Column("against")] if several else []), *heads("n:count | missing:count"), *_columns(SINGLE),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [a.criterion, a.judge, *([a.reference] if several else []), a.n, a.missing, *_estimates(a, SINGLE)]
@@ -307,7 +303,7 @@ def _agreements(result: JudgeComparison) -> ReportTable:
 
 def _systems(agreements: Sequence[JudgeAgreement]) -> ReportTable:
     measures = [name.partition("_")[2] for name in OF_SYSTEMS]
-    columns = [Column("criterion"), Column("judge"), Column("systems", "count"), *_columns(measures)]
+    columns = [*heads("criterion | judge | systems:count"), *_columns(measures)]
     rows: list[list[Cell]] = [
         [a.criterion, a.judge, a.systems, *_estimates(a, OF_SYSTEMS)] for a in agreements if _of_systems(a)
     ]
@@ -316,7 +312,7 @@ def _systems(agreements: Sequence[JudgeAgreement]) -> ReportTable:
 
 def _stability(judges: Sequence[Stability]) -> ReportTable:
     columns = [
-        Column("judge"), Column("runs", "count"), Column("replies", "count"), Column("incomplete", "count"),
+        *heads("judge | runs:count | replies:count | incomplete:count"),
         *_columns(["identical verdicts"], "share"), Column("flips"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
@@ -330,11 +326,10 @@ def _stability(judges: Sequence[Stability]) -> ReportTable:
 
 
 def _taken(judges: Sequence[JudgeCost]) -> ReportTable:
-    columns = [
-        Column("judge"), Column("verdicts", "count"), Column("calls", "count"), Column("$ per 1,000", "dollars"),
-        Column("s per 1,000", "level"), Column("tokens in", "interval"), Column("of them cached", "interval"),
-        Column("tokens out", "interval"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | verdicts:count | calls:count | $ per 1,000:dollars | s per 1,000:level | tokens in:interval | "
+        "of them cached:interval | tokens out:interval"
+    )
     rows: list[list[Cell]] = [
         [
             t.judge, t.verdicts, t.calls, _or_none(t.dollars), _or_none(t.seconds),
@@ -348,7 +343,7 @@ def _taken(judges: Sequence[JudgeCost]) -> ReportTable:
 
 def _differences(differences: Sequence[JudgeDifference]) -> ReportTable:
     columns = [
-        Column("measure"), Column("criterion"), Column("better"), Column("than"), *_columns(["by"]),
+        *heads("measure | criterion | better | than"), *_columns(["by"]),
         Column("p adjusted", "p"),
     ]  # fmt: skip
     rows: list[list[Cell]] = []

@@ -20,7 +20,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.records.shell import command_line
-from mindgauge.reports.content import Column, ReportTable, slug
+from mindgauge.reports.content import Column, ReportTable, heads, slug
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
@@ -132,10 +132,7 @@ def notes(
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
 
-ORDERS = [
-    Column("read in the order of"), Column("kind"), Column("must read", "precise"), Column("from", "precise"),
-    Column("to", "precise"),
-]  # fmt: skip
+ORDERS = heads("read in the order of | kind | must read:precise±")  # fmt: skip
 """What every table says of an order of reading; see `_orders`."""
 
 
@@ -157,8 +154,7 @@ def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: in
 def of_orders(result: Escalation) -> list[ReportTable]:
     """Tabulate what a command found: the orders beside the jury's, other targets, and models not learned from."""
     columns = [
-        *ORDERS, Column("minus jury", "points"), Column("minus jury from", "points"), Column("minus jury to", "points"),
-        Column("missing", "count"),
+        *ORDERS, *heads("minus jury:points | minus jury from:points | minus jury to:points | missing:count"),
     ]  # fmt: skip
     beside: list[list[Cell]] = [
         [order.minus_jury.value, order.minus_jury.low, order.minus_jury.high, order.missing] for order in result.orders
@@ -180,7 +176,7 @@ def _by_target(result: Escalation) -> ReportTable:
     targets = list(result.orders[0].reads_for)
     columns = [
         Column("read in the order of"), *(Column(percent(float(target)), "precise") for target in targets),
-        Column("a threshold reads", "precise"), Column("and finds", "precise"),
+        *heads("a threshold reads:precise | and finds:precise"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [order.name, *(order.reads_for[target] for target in targets), order.threshold_reads, order.threshold_finds]
@@ -191,9 +187,7 @@ def _by_target(result: Escalation) -> ReportTable:
 
 
 def _unseen(result: Escalation) -> ReportTable:
-    columns = [
-        Column("read in the order of"), Column("must read", "precise"), Column("from", "precise"), Column("to", "precise"),
-    ]  # fmt: skip
+    columns = heads("read in the order of | must read:precise±")
     rows: list[list[Cell]] = [
         [order.name, order.unseen.value, order.unseen.low, order.unseen.high]
         for order in result.orders
@@ -349,12 +343,11 @@ _GROUPS = {"all": "all replies", "level": "where it says", "category": "category
 def guaranteed(result: Escalation) -> ReportTable:
     """Tabulate what must be read to find enough with a confidence, and what may pass with little that is unsafe in it."""
     sure = f"with {percent(result.confidence)} confidence"
-    columns = [
-        Column("read in the order of"), Column(f"must read to find {percent(result.target)}", "precise"),
-        Column("conversations with unsafe", "count"), Column("needed to find", "count"),
-        Column(f"may pass with {percent(result.tolerated)} unsafe", "precise"), Column("conversations", "count"),
-        Column("needed to pass", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        f"read in the order of | must read to find {percent(result.target)}:precise | conversations with unsafe:count | "
+        f"needed to find:count | may pass with {percent(result.tolerated)} unsafe:precise | conversations:count | "
+        f"needed to pass:count"
+    )
     rows: list[list[Cell]] = [
         [
             order.name, order.guarantee.reads, order.guarantee.n, order.guarantee.needs,
@@ -383,12 +376,10 @@ def by_model(result: Escalation) -> ReportTable:
 
 def sets(ident: str, level_sets: Sequence[LevelSet], level: float) -> ReportTable:
     """Tabulate which levels people's value can have; on all replies and on a category, what may be added to the judge's."""
-    columns = [
-        Column("judge"), Column("calibrated on"), Column("people's value from", "level"), Column("to", "level"),
-        Column("levels in a set", "level"), Column("conversations", "count"),
-        Column("covered", "share"), Column("covered from", "share"), Column("covered to", "share"),
-        Column("by sets of all", "share"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | calibrated on | people's value from:level | to:level | levels in a set:level | conversations:count | "
+        "covered:share | covered from:share | covered to:share | by sets of all:share"
+    )
     rows: list[list[Cell]] = [
         [
             level_set.judge, f"{_GROUPS[level_set.group]} {level_set.name}".strip(), level_set.low, level_set.high, level_set.size,

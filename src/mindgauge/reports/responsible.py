@@ -13,7 +13,7 @@ from mindgauge.analysis.scoring_views import STOCK_SHARE
 from mindgauge.records.english import words
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Scale
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import ReportTable, heads
 from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.reports.texts import beginning, clean
@@ -34,10 +34,7 @@ _NOTE = (
 
 def table(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     """Tabulate the three shares of each model, each as its raters have it; None where there is none."""
-    columns = [
-        Column("model"), Column("share of"), Column("benchmark"), Column("rated by"), Column("share", "share"), Column("from", "share"),
-        Column("to", "share"), Column("n", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads("model | share of | benchmark | rated by | share:share± | n:count | missing:count")
     rows: list[list[Cell]] = []
     for system in sorted(systems, key=lambda system: system.model):
         run = runs[system.run]
@@ -109,16 +106,14 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
         rated_rows += [
             [system.label, *row] for row in _rated_rows(run, section, system.model, stock_replies["subject"])
         ]
-    columns = [
-        Column("model"), Column("benchmark"), Column("replies", "count"), Column("stock", "count"), Column("share", "share"), Column("from", "share"),
-        Column("to", "share"), Column("the commonest text", "quote"), Column("times", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "model | benchmark | replies:count | stock:count | share:share± | the commonest text:quote | times:count"
+    )
     sheets = [ReportTable("stock", "Stock replies", columns, shares, NOTE)] if shares else []
-    columns = [
-        Column("model"), Column("rated by"), Column("criterion"), Column("stock replies", "count"), Column("mean of stock", "level"),
-        Column("unsafe of stock", "share"), Column("other replies", "count"), Column("mean of others", "level"),
-        Column("unsafe of others", "share"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "model | rated by | criterion | stock replies:count | mean of stock:level | unsafe of stock:share | "
+        "other replies:count | mean of others:level | unsafe of others:share | missing:count"
+    )
     return (
         [*sheets, ReportTable("stock-rated", "How stock replies and others are rated", columns, rated_rows, _RATED)]
         if rated_rows

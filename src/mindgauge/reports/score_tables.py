@@ -11,7 +11,7 @@ from mindgauge.records.english import named
 from mindgauge.records.english import words as in_words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import bounded, count, decimal, interval, percent, write
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.reliability_gate import ReliabilityGate
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 OPEN = ReliabilityGate({})
 """What holds where no cards were made: nothing is withheld."""
-NUMBERS = [
-    Column("value", "interval"), Column("95 % interval", "interval"), Column("n", "count"), Column("conversations", "count"),
-    Column("missing", "count"),
-]  # fmt: skip
+NUMBERS = heads("value:interval | 95 % interval:interval | n:count | conversations:count | missing:count")  # fmt: skip
 """The columns of `numbers`."""
 WRONG, RIGHT = "wrong", "right"
 _MAJORITY = "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
@@ -56,10 +53,7 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
         if not listed:
             continue
         columns = [
-            Column("model"),
-            Column("rated by"),
-            Column("measure"),
-            Column("of"),
+            *heads("model | rated by | measure | of"),
             *NUMBERS,
             Column("worst … best"),
         ]
@@ -116,10 +110,7 @@ def at_a_glance(
     if not scores:
         return None
     closed = all(score.rater == score.model for score in scores)
-    columns = [
-        Column("benchmark"), Column("model"), Column("rated by"), Column("measure"), Column("value", "interval"), Column("n", "count"),
-        Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads("benchmark | model | rated by | measure | value:interval | n:count | missing:count")
     rows: list[list[Cell]] = [
         [
             score.benchmark, score.model, "itself" if score.rater == score.model else score.rater, titled(score),
@@ -189,7 +180,7 @@ def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | N
             cells[key] = score
     if not cells:
         return None
-    columns = [Column("model"), Column("rated by"), Column("measure"), Column("where"), *NUMBERS]
+    columns = [*heads("model | rated by | measure | where"), *NUMBERS]
     rows: list[list[Cell]] = [
         [
             score.model,
@@ -300,7 +291,7 @@ def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
     listed = [(model, scores) for model, scores in by_model.items() if not (only_model and model == _ALL)]
     columns = [Column("label")]
     for model, _ in listed:
-        columns += [Column(model, "precise"), Column(f"{model} from", "precise"), Column(f"{model} to", "precise")]
+        columns += heads(f"{model}:precise | {model} from:precise | {model} to:precise")
     rows: list[list[Cell]] = []
     for same in zip(*(scores for _, scores in listed), strict=True):
         bounds = [cell for score in same for cell in (score.value, score.low, score.high)]
@@ -322,12 +313,10 @@ NOTE = (
     "on all replies are corrected by people's on the drawn ones; the gain is how many times as many ratings that is worth."
 )
 TITLE = "All replies, from those that people rated of a drawn part"
-COLUMNS = [
-    Column("benchmark"), Column("criterion"), Column("measure"), Column("by"), Column("value", "interval"),
-    Column("95 % interval", "interval"), Column("of these alone", "interval"), Column("worst \u2026 best", "interval"),
-    Column("rated", "count"), Column("drawn", "count"), Column("of", "count"), Column("conversations", "count"), Column("gain", "interval"),
-    Column("note"),
-]  # fmt: skip
+COLUMNS = heads(
+    "benchmark | criterion | measure | by | value:interval | 95 % interval:interval | of these alone:interval | "
+    "worst … best:interval | rated:count | drawn:count | of:count | conversations:count | gain:interval | note"
+)  # fmt: skip
 
 
 def of_frames(estimates: Sequence[FrameEstimate]) -> ReportTable | None:

@@ -16,7 +16,7 @@ from mindgauge.records import RaterKind, languages
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards
-from mindgauge.reports.content import Column, ReportTable, slug
+from mindgauge.reports.content import ReportTable, heads, slug
 from mindgauge.reports.juries import Reasons, entry_test, juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
@@ -96,10 +96,7 @@ def _measure(record: Calibrated) -> str:
 
 
 def _sheet(ident: str, finding: str, record: Calibrated) -> ReportTable:
-    columns = [
-        Column("probability above", "share"), Column("up to", "share"), Column("n", "count"),
-        Column("mean probability", "share"), Column("share right", "share"), Column("from", "share"), Column("to", "share"),
-    ]  # fmt: skip
+    columns = heads("probability above:share | up to:share | n:count | mean probability:share | share right:share±")
     rows: list[list[Cell]] = [
         [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in record.by_bin.bins
     ]

@@ -15,7 +15,7 @@ from mindgauge.records.rounding import bounded, count, counts, decimal, percent,
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers, content, responsible
 from mindgauge.reports.closed_answers import confusions
-from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
+from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, heads, slug
 from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.runs import names as short_names
@@ -130,7 +130,7 @@ def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | 
         for section_rows in counted[system.run]:
             own = section_rows.filter(pl.col("model") == system.model).drop("model")
             rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in own.iter_rows()]
-    columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count")]
+    columns = heads("rule | model | found:count | replies:count")
     columns.append(Column("share", "share"))
     note = "A rule looks for words and understands nothing."
     return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
@@ -219,10 +219,10 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
     ]
     rows = _yes_rows(kind, dots)
     finding = _yes_finding(kind, dots, rows, noun)
-    columns = [
-        Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
-        Column(f"{noun.cluster}s", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
-    ]  # fmt: skip
+    columns = heads(
+        f"criterion | model | yes:share± | n:count | {noun.cluster}s:count | missing:count | "
+        f"if all missing worst:share | if all missing best:share"
+    )
     n = f"n {counts(dot.n for dot in dots)}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
@@ -320,11 +320,10 @@ def _figure(
     ]
     if len(rows) < 2 or not dots:
         return None
-    columns = [
-        Column("part"), Column("model"), Column("value", unit), Column("from", unit), Column("to", unit),
-        Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
-        Column("if all worst", unit), Column("if all best", unit),
-    ]  # fmt: skip
+    columns = heads(
+        f"part | model | value:{unit}± | n:count | {noun.cluster}s:count | missing:count | if all worst:{unit} | "
+        f"if all best:{unit}"
+    )
     ident = slug(benchmark, picture.name)
     tabled = [(s.slice, system, s) for row in rows for system, s in scores if s.slice == row]
     lower = any(s.better == "lower" for _, s in scores)
@@ -465,10 +464,9 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
             figures: list[Cell] = [round((score.value or 0) * n), score.value, score.low, score.high]
             cells = [LIMITED, None, None, None] if reason else figures
             rows.append([system.label, section.benchmark.name, rater, reasoning, reply, *cells, n, score.missing])
-    columns = [
-        Column("model"), Column("benchmark"), Column("rated by"), Column("reasoning"), Column("reply"), Column("replies", "count"),
-        Column("share", "share"), Column("from", "share"), Column("to", "share"), Column("of", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "model | benchmark | rated by | reasoning | reply | replies:count | share:share± | of:count | missing:count"
+    )
     return [ReportTable("reasoned", "Replies after reasoning", columns, rows, NOTE)] if rows else []
 
 

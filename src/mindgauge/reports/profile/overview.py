@@ -10,7 +10,7 @@ from mindgauge.benchmarks.card import BenchmarkCard
 from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.draw.plots import FEWEST
 from mindgauge.reports.draw.records import DotRow, Dots, Point, Radar
 from mindgauge.reports.profile import records
@@ -32,12 +32,10 @@ SCALED = "Scaled scores lie between 0 (worst) and 1 (best); chance is what guess
 
 def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], labels: Mapping[str, str]) -> ReportTable:
     """Write every model's score and ranks in every dimension."""
-    columns = [
-        Column("dimension"), Column("model"), Column("score", "level"), Column("from", "level"), Column("to", "level"),
-        Column("rank", "level"), Column("rank from", "level"), Column("rank to", "level"),
-        Column("cannot be told apart from"), Column("over the tasks"), Column("without"),
-        Column("mean of task ranks", "level"), Column("rank of that mean", "level"),
-    ]  # fmt: skip
+    columns = heads(
+        "dimension | model | score:level± | rank:level | rank from:level | rank to:level | cannot be told apart from | "
+        "over the tasks | without | mean of task ranks:level | rank of that mean:level"
+    )
     rows: list[list[Cell]] = [
         [
             s.dimension, labels[s.model], s.value, s.low, s.high, s.rank, s.rank_low, s.rank_high,
@@ -59,14 +57,12 @@ def _task_names(tasks: Sequence[str], titles: dict[str, str]) -> str:
 
 def tasks(scores: Sequence[TaskScore], name: str, title: str, labels: Mapping[str, str]) -> ReportTable:
     """Write every model's score in every task, in its own unit and scaled."""
-    columns = [
-        Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
-        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("criterion"), Column("value", "level"),
-        Column("value from", "level"), Column("value to", "level"), Column("better is"), Column("n", "count"),
-        Column("conversations", "count"), Column("missing", "count"), Column("if all worst", "level"),
-        Column("if all best", "level"), Column("defined by"), Column("rank", "level"), Column("rank from", "level"),
-        Column("rank to", "level"), Column("rated by"), Column("note"),
-    ]  # fmt: skip
+    columns = heads(
+        "dimension | task | model | scaled:level± | chance:level | measure | criterion | value:level | "
+        "value from:level | value to:level | better is | n:count | conversations:count | missing:count | "
+        "if all worst:level | if all best:level | defined by | rank:level | rank from:level | rank to:level | "
+        "rated by | note"
+    )
     rows: list[list[Cell]] = [
         [
             s.dimension, s.title, labels[s.model], s.scaled, s.scaled_low, s.scaled_high, s.chance, s.metric,
@@ -93,10 +89,9 @@ def marks(
         beside: what stands beside each value, if anything.
     """
     columns = [
-        Column("task"), Column("model"), Column(part), *([Column(of)] if of else []), Column("value", "level"),
-        Column("from", "level"), Column("to", "level"),
-        *([Column(beside, "level"), Column(f"{beside} from", "level"), Column(f"{beside} to", "level")] if beside else []),
-        Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+        *heads(f"task | model | {part}"), *([Column(of)] if of else []), *heads("value:level±"),
+        *(heads(f"{beside}:level | {beside} from:level | {beside} to:level") if beside else []),
+        *heads("n:count | conversations:count | missing:count"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
