@@ -145,12 +145,15 @@ class RankedSystems(NamedTuple):
     labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, comparison: SystemComparison, measure: Measure) -> RankedSystems:
-        """Return the systems of a measure by their own labels, answers that read nothing apart."""
+    def of(
+        cls, comparison: SystemComparison, measure: Measure, drawn: Mapping[str, System] | None = None
+    ) -> RankedSystems:
+        """Return the systems of a measure, answers that read nothing apart: by their own labels or, of those that are drawn, by theirs."""
         constant = {system.label for system in comparison.systems if system.baseline}
         names = [standing.system for standing in measure.standings]
-        systems, baselines = ([n for n in names if (n in constant) is reads] for reads in (False, True))
-        return cls(measure, systems, baselines, {name: name for name in names})
+        systems = [name for name in names if name not in constant and (drawn is None or name in drawn)]
+        labels = {name: drawn[name].label if drawn and name in drawn else name for name in names}
+        return cls(measure, systems, [name for name in names if name in constant], labels)
 
     def gap(self, leader: str, other: str) -> SystemGap:
         """Return how far one system is ahead of another."""
@@ -367,30 +370,6 @@ MOST = 12
 _CLASS = ("category", "label")
 
 
-class _Named(NamedTuple):
-    """The systems of a comparison as this report names and draws them, by the label that they have there."""
-
-    systems: dict[str, System]
-    labels: dict[str, str]
-    constant: set[str]
-
-    @classmethod
-    def of(cls, comparison: SystemComparison, runs: Sequence[OpenRun], systems: Sequence[System]) -> _Named:
-        run_systems = {(str(runs[system.run].folder), system.model): system for system in systems}
-        drawn = {s.label: run_systems[s.run, s.model] for s in comparison.systems if (s.run, s.model) in run_systems}
-        labels = {s.label: drawn[s.label].label if s.label in drawn else s.label for s in comparison.systems}
-        return cls(drawn, labels, {s.label for s in comparison.systems if s.baseline})
-
-    def field(self, measure: Measure) -> RankedSystems:
-        ranked = [standing.system for standing in measure.standings]
-        return RankedSystems(
-            measure,
-            [label for label in ranked if label in self.systems],
-            [label for label in ranked if label in self.constant],
-            self.labels,
-        )
-
-
 def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSection | None:
     """Compare all systems of some runs; None where one stands alone."""
     if len(systems) < 2:
@@ -418,12 +397,13 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
         comparison = compare([run.folder for run in runs], cards=cards, unused=unused, wanted=wanted)
     except UsageError as error:
         return ComparisonSection([], None, None, [], None, "", withheld, [ended(str(error))])
-    named_ = _Named.of(comparison, runs, systems)
+    run_systems = {(str(runs[system.run].folder), system.model): system for system in systems}
+    shown_as = {s.label: run_systems[s.run, s.model] for s in comparison.systems if (s.run, s.model) in run_systems}
     fields = [
         field
         for measure in comparison.measures
         if show_unreliable or measure.rank_systems != LIMITED
-        for field in [named_.field(measure)]
+        for field in [RankedSystems.of(comparison, measure, shown_as)]
         if len(field.systems) > 1
     ]
     overall = sorted(
@@ -434,13 +414,18 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
     first = {f.measure.benchmark: f for f in reversed(drawn)}
     contrasts = [
         _contrast(
-            f, named_, sections[f.measure.benchmark], folded=first[f.measure.benchmark] is not f, shown=show_unreliable
+            f,
+            shown_as,
+            sections[f.measure.benchmark],
+            folded=first[f.measure.benchmark] is not f,
+            shown=show_unreliable,
         )
         for f in drawn
     ]
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
     part_pairs = pairs("parts", "On which single parts they can be told apart", single, apart=True)
-    price, unknown = costs(comparison, named_.systems, named_.labels)
+    labels = {s.label: shown_as[s.label].label if s.label in shown_as else s.label for s in comparison.systems}
+    price, unknown = costs(comparison, shown_as, labels)
     return ComparisonSection(
         contrasts, pairs("pairs", "Every two models, paired", overall) if overall else None, part_pairs if part_pairs.rows else None,
         list(parts(single)), price, unknown, withheld, [*map(ended, comparison.notes), *_left(len(overall) - len(drawn)), *_weights(overall)],
@@ -477,10 +462,12 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
 # -- one measure ------------------------------------------------------------------------------------------------------
 
 
-def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: bool, shown: bool) -> MeasureComparison:
+def _contrast(
+    field: RankedSystems, drawn: Mapping[str, System], section: Section, *, folded: bool, shown: bool
+) -> MeasureComparison:
     measure = field.measure
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
-    places = field.places(names.systems, shown=shown)
+    places = field.places(drawn, shown=shown)
     by_rater = (measure.criterion, measure.rater) if measure.rater else ()
     ident = slug(measure.benchmark, measure.name, *by_rater)
     finding = field.finding()

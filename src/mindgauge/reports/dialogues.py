@@ -79,17 +79,10 @@ class _Message(NamedTuple):
     tags: Mapping[str, str]
 
 
-class RatedDialogues(NamedTuple):
-    """The dialogues of one benchmark in one run. `source` says who tells what was recognised."""
-
-    ribbons: list[Ribbon]
-    source: str
-
-
 def read_dialogues(
     run: OpenRun, section: Section, systems: Sequence[System], situation: Situation | None
-) -> RatedDialogues:
-    """Read every dialogue that a run holds of a benchmark; none, where its replies belong to no dialogue."""
+) -> tuple[list[Ribbon], str]:
+    """Read every dialogue that a run holds of a benchmark, and who says what was recognised; none, where its replies belong to none."""
     replies = list(_messages(run, section))
     turns = [reply for reply in replies if reply.unit == Unit.TURN]
     by_model = {system.model: system for system in systems}
@@ -140,7 +133,7 @@ def read_dialogues(
         )  # fmt: skip
     for ribbon in ribbons:
         ribbon.said = said(ribbon)
-    return RatedDialogues(ribbons, source)
+    return ribbons, source
 
 
 def _messages(run: OpenRun, section: Section) -> Iterable[_Message]:
@@ -290,12 +283,11 @@ def dialogues(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Dialog
             persons = _persons(section)
             situation = persons.situation if persons is not None else None
             own = [system for system in systems if system.run == number]
-            rated = read_dialogues(run, section, own, situation)
+            ribbons, source = read_dialogues(run, section, own, situation)
             part = parts.setdefault(section.benchmark.name, _Gathered(section, persons))
-            for ribbon in rated.ribbons:
+            for ribbon in ribbons:
                 part.add(ribbon, run, section)
-            if rated.ribbons:
-                part.sources.append(rated.source)
+            part.sources += [source] if ribbons else []
     return [part.made() for part in parts.values() if part.ribbons]
 
 

@@ -12,7 +12,7 @@ from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 from mindgauge.reports.first_finding import first_measures, heading, shown_score
 from mindgauge.reports.runs import PERSON, systems
-from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
+from mindgauge.reports.sections import FirstScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,8 @@ def first_screen(
     if len(all_parts) == 1:
         return FirstScreen(statements, picture, table, [])
     paragraphs = [
-        BenchmarkParagraph(part.benchmark.name, part.title, part_statements(part, ())[:2]) for part in all_parts
+        {"benchmark": part.benchmark.name, "title": part.title, "statements": part_statements(part, ())[:2]}
+        for part in all_parts
     ]
     return FirstScreen(statements, picture, table, paragraphs)
 

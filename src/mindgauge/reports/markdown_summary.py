@@ -72,7 +72,8 @@ def _first(report: Report) -> Iterator[list[str]]:
         scope = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
         yield [plain(" ".join(filter(None, [scope, screen.table.note])))]
     for paragraph in screen.paragraphs:
-        yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
+        title, statements = plain(f"{paragraph['title']}."), plain(" ".join(paragraph["statements"]))
+        yield [f"**{title}** {statements}"]
 
 
 def _folded(title: str, parts: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -6,7 +6,7 @@ import contextlib
 import html
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -64,14 +64,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
-
-
-class _Made(msgspec.Struct):
-    """What of a report's JSON says whose it is."""
-
-    subtitle: str
-    made: str
-    software: str
 
 
 class ReportFiles(Tabular, msgspec.Struct, frozen=True):
@@ -210,7 +202,10 @@ def _ours(path: Path) -> bool:
         content = bounds.content(path)
         if path.suffix != ".json":
             return content.rstrip().endswith((markdown_summary.MARK.encode(), card_files.MARK.encode()))
-        return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")
+        made = msgspec.json.decode(content, type=dict[str, Any])
+        return all(isinstance(made.get(name), str) for name in ("subtitle", "made", "software")) and made[
+            "software"
+        ].startswith("mindgauge ")
     except (OSError, ValueError, RecursionError):
         return False
 

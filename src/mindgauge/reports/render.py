@@ -14,7 +14,7 @@ import sys
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.records import english
 from mindgauge.records.rounding import plural
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markupsafe import Markup
 
-    from mindgauge.reports.compared import MeasureComparison
-    from mindgauge.reports.content import ConfusionSection, Figure, Passage
+    from mindgauge.reports.content import Passage
     from mindgauge.reports.language.translator import Translator
-    from mindgauge.reports.sections import Flow, Report
+    from mindgauge.reports.sections import Report
 
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -167,32 +166,7 @@ def shade(n: int, row: list[int]) -> str:
     return f"{round(100 * n / total)}" if total else "0"
 
 
-class WeakPart(NamedTuple):
-    """Where the systems are weak in one benchmark."""
-
-    title: str
-    finding: str
-    figures: list[Figure]
-    flows: list[Flow]
-    confusions: list[ConfusionSection]
-
-
-class ComparedPart(NamedTuple):
-    """Who is better than whom in one benchmark."""
-
-    title: str
-    finding: str
-    contrasts: list[MeasureComparison]
-
-
-class Wording(NamedTuple):
-    """Where on the page a prompt's words stand."""
-
-    anchor: str
-    title: str
-
-
-def weak_parts(report: Report) -> list[WeakPart]:
+def weak_parts(report: Report) -> list[dict[str, Any]]:
     """Part where it is weak; confusions that stand in the profile are left there."""
     elsewhere = report.profile.confused if report.profile else []
     findings = {task.benchmark: task.finding for task in report.tasks}
@@ -205,11 +179,13 @@ def weak_parts(report: Report) -> list[WeakPart]:
             headings = [*(f.finding for f in figures), *(f.finding for f in flows)] or [
                 findings.get(name, "what was answered to each class")
             ]
-            parts.append(WeakPart(title, headings[0], figures, flows, confusions))
+            parts.append({
+                "title": title, "finding": headings[0], "figures": figures, "flows": flows, "confusions": confusions
+            })  # fmt: skip
     return parts
 
 
-def compared_parts(report: Report) -> list[ComparedPart]:
+def compared_parts(report: Report) -> list[dict[str, Any]]:
     """Part the comparison of systems."""
     contrasts = report.paired.contrasts if report.paired else []
     parts = []
@@ -217,17 +193,18 @@ def compared_parts(report: Report) -> list[ComparedPart]:
         task_contrasts = [c for c in contrasts if c.benchmark == name]
         if task_contrasts:
             remainder = f"; and {plural(len(task_contrasts) - 1, 'more measure')}" if len(task_contrasts) > 1 else ""
-            parts.append(ComparedPart(title, f"{task_contrasts[0].finding}{remainder}", task_contrasts))
+            finding = f"{task_contrasts[0].finding}{remainder}"
+            parts.append({"title": title, "finding": finding, "contrasts": task_contrasts})
     return parts
 
 
-def wordings(report: Report) -> dict[str, Wording]:
+def wordings(report: Report) -> dict[str, dict[str, str]]:
     """Return where each prompt's text stands: in the first benchmark that has it."""
-    by_text: dict[str, Wording] = {}
+    by_text: dict[str, dict[str, str]] = {}
     for instrument in report.how.instruments:
         for kind, language, ident, text in instrument.prompts:
             place = f"{instrument.benchmark.replace('/', '-')}-{kind}-{language}-{ident[:8]}"
-            by_text.setdefault(text, Wording(f"prompt-{place}", report.titles[instrument.benchmark]))
+            by_text.setdefault(text, {"anchor": f"prompt-{place}", "title": report.titles[instrument.benchmark]})
     return by_text
 
 

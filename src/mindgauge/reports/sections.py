@@ -219,14 +219,6 @@ def many(benchmarks: Sized) -> bool:
     return len(benchmarks) > MOST_OPEN
 
 
-class BenchmarkParagraph(msgspec.Struct):
-    """One of several benchmarks in three sentences: what was found, how far to trust it, what to do now."""
-
-    benchmark: str
-    title: str
-    statements: list[str]
-
-
 STATEMENT_HEADS = ("What was found", "How far to trust it", "What to do now")
 """What each sentence of the first screen says."""
 
@@ -234,13 +226,13 @@ STATEMENT_HEADS = ("What was found", "How far to trust it", "What to do now")
 class FirstScreen(msgspec.Struct):
     """The answer: what was found, how far to trust it, what to do now; one picture; one table of systems.
 
-    `paragraphs` say the same of each benchmark where there are several; of a suite there are none, and its profile has the picture.
+    `paragraphs` say the same of each benchmark (its name, title and statements) where there are several; of a suite there are none, and its profile has the picture.
     """
 
     statements: list[str]
     picture: Dots | None
     table: ReportTable | None
-    paragraphs: list[BenchmarkParagraph]
+    paragraphs: list[dict[str, Any]]
 
 
 class ClinicalAnswer(msgspec.Struct):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -257,47 +257,28 @@ def _share(criterion: Criterion, value: Value | None) -> float | None:
         return None
 
 
-class VerdictLine(NamedTuple):
-    """Raters who said the same on a criterion, and what is to be read of why: each reason once, where it is first given."""
+def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[dict[str, Any]]:
+    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line.
 
-    raters: list[RaterVerdicts]
-    reasons: list[VerdictMark]
-
-    @property
-    def marks(self) -> list[VerdictMark]:
-        """What each of them said, repeat by repeat."""
-        return self.raters[0].marks
-
-
-class CriterionVerdicts(NamedTuple):
-    """What raters said on one criterion."""
-
-    criterion: str
-    harm: bool
-    contested: bool
-    lines: list[VerdictLine]
-
-    @property
-    def meanings(self) -> list[VerdictMark]:
-        """The levels that were given and are worded, each once."""
-        marks = [mark for line in self.lines for rater in line.raters for mark in rater.marks if mark.level]
-        return list({mark.level: mark for mark in marks}.values())
-
-
-def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[CriterionVerdicts]:
-    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line."""
+    Returns:
+        Of each criterion its lines: raters who said the same, their marks, repeat by repeat, and what is to be read of why,
+        each reason once, where it is first given; and `meanings`, the levels that were given and are worded, each once.
+    """
     read: set[tuple[object, ...]] = set()
     groups = []
     for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion):
-        raters, lines = list(own), list[VerdictLine]()
+        raters, lines = list(own), list[dict[str, Any]]()
         for verdict in raters:
             reasons = _unread(verdict, read)
             last = lines[-1] if lines else None
-            if last is not None and not reasons and not last.reasons and _same(verdict, last.raters[0]):
-                last.raters.append(verdict)
+            if last is not None and not reasons and not last["reasons"] and _same(verdict, last["raters"][0]):
+                last["raters"].append(verdict)
             else:
-                lines.append(VerdictLine([verdict], reasons))
-        groups.append(CriterionVerdicts(name, raters[0].harm, raters[0].contested, lines))
+                lines.append({"raters": [verdict], "reasons": reasons, "marks": verdict.marks})
+        meanings = {mark.level: mark for verdict in raters for mark in verdict.marks if mark.level}
+        groups.append({
+            "criterion": name, "harm": raters[0].harm, "contested": raters[0].contested, "lines": lines, "meanings": list(meanings.values()),
+        })  # fmt: skip
     return groups
 
 

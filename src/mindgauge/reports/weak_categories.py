@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
@@ -178,12 +178,8 @@ def _opens(system: System, score: Score) -> str:
     return content.of_slice(score.slice, system=system.label, benchmark=score.benchmark, **judged)
 
 
-class _Kind(NamedTuple):
-    """Criteria that stand in one picture; `better` is whether yes is the better answer."""
-
-    name: str
-    criteria: list[str]
-    better: bool | None
+_Kind: TypeAlias = tuple[str, list[str], bool | None]
+"""Criteria that stand in one picture: the name, the criteria, and whether yes is the better answer."""
 
 
 def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
@@ -194,7 +190,7 @@ def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
         if s.rater == rater and s.slice == "all" and s.name in SHARES_OF_YES and s.value is not None and s.missing < s.n
     ]
     for kind in _kinds(section):
-        of_kind = [(system, s) for system, s in own_scores if s.criterion in kind.criteria]
+        of_kind = [(system, s) for system, s in own_scores if s.criterion in kind[1]]
         for noun in dict.fromkeys(section.noun(s.criterion) for _, s in of_kind):
             yield _yes_figure(
                 section, kind, [(system, s) for system, s in of_kind if section.noun(s.criterion) == noun], rater
@@ -206,27 +202,28 @@ def _kinds(section: Section) -> Iterator[_Kind]:
     binary = {name: c.worst_first for name, c in criteria.items() if set(c.values) == {YES, NO}}
     gates = [name for name, composite in section.benchmark.composites.items() if composite.gate and name in binary]
     rest = [name for name in binary if name not in section.benchmark.composites]
-    yield _Kind("gates", gates, None)
-    yield _Kind("yes is better", [name for name in rest if binary[name][-1] == YES], better=True)
-    yield _Kind("yes is worse", [name for name in rest if binary[name][0] == YES], better=False)
+    yield "gates", gates, None
+    yield "yes is better", [name for name in rest if binary[name][-1] == YES], True
+    yield "yes is worse", [name for name in rest if binary[name][0] == YES], False
 
 
 def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Figure:
     benchmark, noun = section.benchmark.name, section.noun(scores[0][1].criterion)
+    name, criteria, better = kind
     dots = [
         Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing, _opens(system, s))
         for system, s in scores
     ]
-    rows = _yes_rows(kind, dots)
-    finding = _yes_finding(kind, dots, rows, noun)
+    rows = _yes_rows(criteria, dots, better=better)
+    finding = _yes_finding(dots, rows, noun, better=better)
     columns = heads(
         f"criterion | model | yes:share± | n:count | {noun.cluster}s:count | missing:count | "
         f"if all missing worst:share | if all missing best:share"
     )
     n = f"n {counts(dot.n for dot in dots)}"
-    better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
-    measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
-    ident = slug(benchmark, kind.name, f"{rater}{noun.aside}")
+    direction = {True: "; more is better", False: "; fewer is better", None: ""}[better]
+    measure = f"Share of the {noun.many} of which {rater} said yes{direction}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
+    ident = slug(benchmark, name, f"{rater}{noun.aside}")
     tabled = [(s.criterion, system, s) for row in rows for system, s in scores if s.criterion == row]
     return Figure(
         f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, _table(ident, finding, columns, tabled)
@@ -242,27 +239,27 @@ def _table(ident: str, finding: str, columns: list[Column], scores: Sequence[tup
     return ReportTable(ident, finding, columns, rows, opens=[_opens(system, s) for _, system, s in scores])
 
 
-def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
+def _yes_rows(criteria: Sequence[str], dots: Sequence[Dot], *, better: bool | None) -> list[str]:
     """Order gates as the benchmark has them, other criteria worst first."""
-    by_row = {name: [dot.value for dot in dots if dot.row == name] for name in kind.criteria}
+    by_row = {name: [dot.value for dot in dots if dot.row == name] for name in criteria}
     by_row = {name: values for name, values in by_row.items() if values}
-    if kind.better is None:
+    if better is None:
         return list(by_row)
-    return sorted(by_row, key=lambda name: (min(by_row[name]) if kind.better else -max(by_row[name]), name))
+    return sorted(by_row, key=lambda name: (min(by_row[name]) if better else -max(by_row[name]), name))
 
 
-def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Rated) -> str:
+def _yes_finding(dots: Sequence[Dot], rows: Sequence[str], noun: Rated, *, better: bool | None) -> str:
     """Name the worst: of gates each model's share of the last, which sums up the others."""
-    if kind.better is None:
+    if better is None:
         last = [dot for dot in dots if dot.row == rows[-1]]
         shares = [f"{percent(dot.value)} of {dot.system.label}'s {noun.counted(dot.n)}" for dot in last]
         return f"Called {words(rows[-1])}: {named(shares, limit=4)}"
-    edge = (min if kind.better else max)(dot.value for dot in dots)
-    if not kind.better and edge == 0:
+    edge = (min if better else max)(dot.value for dot in dots)
+    if not better and edge == 0:
         high = max((dot.high for dot in dots if dot.high is not None), default=None)
         return f"None of {plural(len(rows), 'kind')} of harm was found; of each, it could still be as many as {percent(high)}"
     worst = [dot for dot in dots if dot.value == edge]
-    return f"{'Least often there' if kind.better else 'Found most often'}: {_worst(worst, dots, percent(edge))}"
+    return f"{'Least often there' if better else 'Found most often'}: {_worst(worst, dots, percent(edge))}"
 
 
 def _worst(worst: Sequence[Dot], dots: Sequence[Dot], value: str) -> str:
@@ -277,17 +274,9 @@ def _worst(worst: Sequence[Dot], dots: Sequence[Dot], value: str) -> str:
 _CLASS = ("category", "label")
 
 
-class _Axis(NamedTuple):
-    """What stands along a figure: shares or levels, from where to where."""
-
-    unit: Literal["share", "level"]
-    low: float = 0.0
-    high: float = 1.0
-
-
 def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure) -> Figure | None:
     """Build the figure of a share, part by part; None where fewer than two rows have a value."""
-    figure = _figure(benchmark, scores, picture, _Axis("share"))
+    figure = _figure(benchmark, scores, picture, "share", (0.0, 1.0))
     if figure is not None:
         figure.folded = picture.folded
     return figure
@@ -303,13 +292,14 @@ def of_levels(
     noun: Rated = REPLIES,
 ) -> Figure | None:
     """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
-    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated worst", ""), _Axis("level", low, high), noun)
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated worst", ""), "level", (low, high), noun)
 
 
 def _figure(
-    benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis, noun: Rated = REPLIES
-) -> Figure | None:
-    unit = axis.unit
+    benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, unit: Literal["share", "level"],
+    ends: tuple[float, float], noun: Rated = REPLIES,
+) -> Figure | None:  # fmt: skip
+    """Build a figure of shares or levels, whose axis goes from one end to the other."""
     rows = _rows([s for _, s in scores])
     small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
     rows = [*(row for row in rows if row not in small_rows), *small_rows]
@@ -331,7 +321,7 @@ def _figure(
     if small_rows and len(small_rows) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), *axis, rows, dots,
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), unit, *ends, rows, dots,
         _table(ident, finding, columns, tabled), few=small_rows,
     )  # fmt: skip
 

@@ -53,12 +53,15 @@ class SuitePicture(msgspec.Struct, kw_only=True):
 
     @property
     def named(self) -> bool:
-        """Whether it names the systems itself, so that it needs no key."""
-        return False
+        """Whether it names the systems itself, so that it needs no key: where each has a small picture of its own."""
+        return isinstance(self, Curves | Scatter) or (isinstance(self, Radar) and len(self.systems) > TOGETHER)
 
     @property
     def systems(self) -> list[System]:
-        """Who is drawn."""
+        """Who is drawn, each once."""
+        return list({system.number: system for system in self._drawn()}.values())
+
+    def _drawn(self) -> list[System]:
         raise NotImplementedError
 
 
@@ -73,10 +76,8 @@ class Dots(SuitePicture):
     signed: bool = False
     """Values are differences, so 0 is marked."""
 
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
-        return _unique([spot.system for row in self.rows for spot in row.spots])
+    def _drawn(self) -> list[System]:
+        return [spot.system for row in self.rows for spot in row.spots]
 
 
 class Radar(SuitePicture):
@@ -84,15 +85,8 @@ class Radar(SuitePicture):
 
     rows: list[DotRow]
 
-    @property
-    def named(self) -> bool:
-        """Whether each has a circle of its own."""
-        return len(self.systems) > TOGETHER
-
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
-        return _unique([spot.system for row in self.rows for spot in row.spots])
+    def _drawn(self) -> list[System]:
+        return [spot.system for row in self.rows for spot in row.spots]
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -112,15 +106,8 @@ class Curves(SuitePicture):
     stretches: list[Series]
     starts: list[Point]
 
-    @property
-    def named(self) -> bool:
-        """Each small picture has its name."""
-        return True
-
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
-        return _unique([stretch.system for stretch in self.stretches])
+    def _drawn(self) -> list[System]:
+        return [stretch.system for stretch in self.stretches]
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -139,10 +126,8 @@ class Outcomes(SuitePicture):
     """In the order of the shares: the worst first, those without a verdict last."""
     bars: list[Bar]
 
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
-        return _unique([bar.system for bar in self.bars])
+    def _drawn(self) -> list[System]:
+        return [bar.system for bar in self.bars]
 
 
 class Cloud(msgspec.Struct, frozen=True):
@@ -162,15 +147,8 @@ class Scatter(SuitePicture):
     across: str = "people"
     """What the horizontal axis shows."""
 
-    @property
-    def named(self) -> bool:
-        """Each small picture has its name."""
-        return True
-
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
-        return _unique([cloud.system for cloud in self.clouds])
+    def _drawn(self) -> list[System]:
+        return [cloud.system for cloud in self.clouds]
 
 
 class ControlPoint(msgspec.Struct, frozen=True):
@@ -195,10 +173,6 @@ class ControlChart(msgspec.Struct, frozen=True):
     ends: tuple[float, float]
     points: list[ControlPoint]
     sheet: ReportTable
-
-
-def _unique(systems: list[System]) -> list[System]:
-    return list({system.number: system for system in systems}.values())
 
 
 class RibbonTurn(msgspec.Struct, frozen=True):
@@ -329,9 +303,7 @@ class Survival(SuitePicture):
     lines: list[SurvivalLine]
     folded: str = ""
 
-    @property
-    def systems(self) -> list[System]:
-        """Who is drawn."""
+    def _drawn(self) -> list[System]:
         return [line.system for line in self.lines]
 
 

@@ -195,13 +195,18 @@ ENGLISH = "en"
 _SLOT = "{"
 
 
-class GlossaryEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A term of the glossary in another language: its name, how it stands in sentences, and what it means."""
+class Term(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A word, the forms in which it stands in sentences, what it means, and, in another language's glossary, its name there."""
 
     term: str
-    name: str
     forms: tuple[str, ...]
     text: str
+    name: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """Where on the page it is explained."""
+        return slug("word", self.term)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,7 +216,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words of tables and sentences that are no sentence themselves."""
     sentences: dict[str, str] = {}
     """Everything else, with slots or without."""
-    glossary: tuple[GlossaryEntry, ...] = ()
+    glossary: tuple[Term, ...] = ()
 
 
 class Memory:
@@ -272,40 +277,23 @@ def known(language: str) -> str:
 @functools.cache
 def read(language: str) -> Memory:
     """Return the memory of a language."""
-    files = sorted((entry for entry in (_folder() / language).iterdir() if entry.name.endswith(".toml")), key=_name)
+    files = sorted(
+        (entry for entry in (_folder() / language).iterdir() if entry.name.endswith(".toml")),
+        key=lambda entry: entry.name,
+    )
     return Memory(language, {entry.name: msgspec.toml.decode(entry.read_bytes(), type=_File) for entry in files})
-
-
-def _name(entry: Traversable) -> str:
-    return entry.name
 
 
 def _folder() -> Traversable:
     return resources.files(__package__)
 
 
-class Term(msgspec.Struct, frozen=True):
-    """A word, the forms in which it stands in sentences, and what it means."""
-
-    term: str
-    forms: tuple[str, ...]
-    text: str
-
-    @property
-    def anchor(self) -> str:
-        """Where on the page it is explained."""
-        return slug("word", self.term)
-
-
-class _Glossary(msgspec.Struct, frozen=True):
-    terms: tuple[Term, ...]
-
-
 @functools.cache
 def terms() -> tuple[Term, ...]:
     """Return all terms, by the alphabet."""
     content = resources.files(__package__).joinpath("glossary.toml").read_bytes()
-    return tuple(sorted(msgspec.toml.decode(content, type=_Glossary).terms, key=lambda term: term.term.casefold()))
+    found = msgspec.toml.decode(content, type=dict[str, tuple[Term, ...]])["terms"]
+    return tuple(sorted(found, key=lambda term: term.term.casefold()))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks import suite as suites
 from mindgauge.benchmarks.card import BenchmarkCard
@@ -14,7 +14,7 @@ from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.draw.plots import FEWEST
 from mindgauge.reports.draw.records import DotRow, Dots, Point, Radar
 from mindgauge.reports.profile import records
-from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow, defined, not_estimable
+from mindgauge.reports.profile.records import Heat, defined, not_estimable
 from mindgauge.reports.reliability_gate import DOUBT
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
     from mindgauge.analysis.profile.figures import TaskFigure
-    from mindgauge.reports.content import Cell
-    from mindgauge.reports.profile.records import ProfileSection, SystemLabels
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
 
 
@@ -108,29 +108,29 @@ ENDS = ("0, worst", "1, best")
 _SCORE = "Mean of the scaled scores of each dimension’s tasks, 0 worst and 1 best"
 
 
-def dots(profile: Profile, cast: SystemLabels) -> Dots | None:
+def dots(profile: Profile, cast: Mapping[str, System]) -> Dots | None:
     """Draw up the plain picture of all dimensions; None where none has a score."""
     rows = _rows(profile, cast)
     if not any(spot.value is not None for row in rows for spot in row.spots):
         return None
     chance = "; dashed strokes mark guessing, where it is known" if any(row.chance is not None for row in rows) else ""
     return Dots(
-        anchor="profile-dimensions", finding=records.ahead(profile.dimensions, cast.labels, few(profile)),
+        anchor="profile-dimensions", finding=records.ahead(profile.dimensions, records.labels_of(cast), few(profile)),
         measure=f"{_SCORE}. Lines are 95 % intervals over conversations{chance}; n is of conversations.",
         low=0.0, high=1.0, ends=ENDS, rows=rows,
-        sheet=dimensions(profile.dimensions, _titles(profile), cast.labels),
+        sheet=dimensions(profile.dimensions, _titles(profile), records.labels_of(cast)),
     )  # fmt: skip
 
 
-def radar(profile: Profile, cast: SystemLabels) -> Radar | None:
+def radar(profile: Profile, cast: Mapping[str, System]) -> Radar | None:
     """Draw up the radar; None where too few dimensions have a score for a circle."""
     rows = [row for row in _rows(profile, cast) if any(spot.value is not None for spot in row.spots)]
     if len(rows) < FEWEST:
         return None
     return Radar(
-        anchor="profile-radar", finding=records.weakest(rows, list(cast.systems.values())),
+        anchor="profile-radar", finding=records.weakest(rows, list(cast.values())),
         measure=f"{_SCORE}; 0 is at the centre. Bands are 95 % intervals; the picture below says the same on one axis.",
-        rows=rows, sheet=dimensions(profile.dimensions, _titles(profile), cast.labels),
+        rows=rows, sheet=dimensions(profile.dimensions, _titles(profile), records.labels_of(cast)),
     )  # fmt: skip
 
 
@@ -144,14 +144,14 @@ def _titles(profile: Profile) -> dict[str, str]:
     return {score.task: score.title for score in profile.tasks}
 
 
-def _rows(profile: Profile, cast: SystemLabels) -> list[DotRow]:
+def _rows(profile: Profile, cast: Mapping[str, System]) -> list[DotRow]:
     by_dimension: dict[str, list[DimensionScore]] = {}
     for score in profile.dimensions:
         by_dimension.setdefault(score.dimension, []).append(score)
     return [_row(profile, name, scores, cast) for name, scores in by_dimension.items()]
 
 
-def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: SystemLabels) -> DotRow:
+def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Mapping[str, System]) -> DotRow:
     inside = {task for score in scores for task in score.tasks}
     scored = [score for score in profile.tasks if score.task in inside]
     spots = [_dimension_spot(score, [t for t in scored if t.model == score.model], cast) for score in scores]
@@ -164,19 +164,19 @@ def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Sy
     return DotRow(name, "; ".join(filter(None, [names, ns])), spots, chance=chance)
 
 
-def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: SystemLabels) -> Point:
+def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Mapping[str, System]) -> Point:
     n, missing = sum(t.clusters for t in tasks), sum(t.missing for t in tasks)
     reason = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
     thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
     low, high = (None, None) if thin else (score.low, score.high)
-    return Point(cast.systems[score.model], score.value, low, high, n, missing, why=reason)
+    return Point(cast[score.model], score.value, low, high, n, missing, why=reason)
 
 
-def spot(score: TaskScore, cast: SystemLabels) -> Point:
+def spot(score: TaskScore, cast: Mapping[str, System]) -> Point:
     """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
     low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
     reason = "" if score.scaled is not None else (score.note or "no score")
-    return Point(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=reason)
+    return Point(cast[score.model], score.scaled, low, high, score.n, score.missing, why=reason)
 
 
 def note(score: TaskScore) -> str:
@@ -184,7 +184,7 @@ def note(score: TaskScore) -> str:
     return records.OURS if score.defined == "ours" else ""
 
 
-def heat(profile: Profile, cast: SystemLabels) -> Heat:
+def heat(profile: Profile, cast: Mapping[str, System]) -> Heat:
     """Draw up the heat map: tasks by models, the lowest cell of each model outlined."""
     by_task: dict[str, dict[str, TaskScore]] = {}
     for score in profile.tasks:
@@ -193,7 +193,7 @@ def heat(profile: Profile, cast: SystemLabels) -> Heat:
         model: min((s.scaled for s in profile.tasks if s.model == model and s.scaled is not None), default=None)
         for model in profile.models
     }
-    rows: list[HeatRow] = []
+    rows: list[dict[str, Any]] = []
     before = ""
     for scores in by_task.values():
         first = next(iter(scores.values()))
@@ -201,25 +201,29 @@ def heat(profile: Profile, cast: SystemLabels) -> Heat:
         aside = [note(first), "" if chance is None else f"guessing {decimal(chance)}",
                  records.counted([s.n for s in scores.values()])]  # fmt: skip
         cells = [_cell(scores.get(model), lowest[model]) for model in profile.models]
-        rows.append(
-            HeatRow(
-                first.dimension if first.dimension != before else "", first.title, ", ".join(filter(None, aside)), cells
-            )
-        )
+        rows.append({
+            "dimension": first.dimension if first.dimension != before else "", "title": first.title, "note": ", ".join(filter(None, aside)),
+            "cells": cells,
+        })  # fmt: skip
         before = first.dimension
     measure = (
         "Scaled scores, 0 worst and 1 best; a cell is shaded the more strongly the lower it is, and each model’s lowest is "
         "outlined."
     )
-    sheet = tasks(profile.tasks, "profile-tasks", "Every task", cast.labels)
-    return Heat(records.lowest_task(profile.tasks, cast.labels), measure, list(cast.systems.values()), rows, sheet)
+    sheet = tasks(profile.tasks, "profile-tasks", "Every task", records.labels_of(cast))
+    return Heat(records.lowest_task(profile.tasks, records.labels_of(cast)), measure, list(cast.values()), rows, sheet)
 
 
-def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
+def _cell(score: TaskScore | None, lowest: float | None) -> dict[str, Any]:
     if score is None or score.scaled is None:
-        return HeatCell(None, "", (score.note if score else "") or "not run")
+        return {"value": None, "said": "", "why": (score.note if score else "") or "not run", "worst": False}
     bounds = "" if score.scaled_low is None else f" ({interval(score.scaled_low, score.scaled_high)})"
-    return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)
+    return {
+        "value": score.scaled,
+        "said": f"{decimal(score.scaled)}{bounds}",
+        "why": "",
+        "worst": score.scaled == lowest,
+    }
 
 
 MOST = 4

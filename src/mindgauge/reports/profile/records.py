@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from mindgauge.reports.content import Case, Cited, ReportTable, System
 from mindgauge.reports.draw.records import Dots, Radar, SuitePicture
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
     from mindgauge.reports.draw.records import DotRow, Point
@@ -23,31 +23,17 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
 
-class HeatCell(msgspec.Struct, frozen=True):
-    """One system in one task: its scaled score, or why there is none; `worst` is the system's lowest."""
-
-    value: float | None
-    said: str
-    why: str = ""
-    worst: bool = False
-
-
-class HeatRow(msgspec.Struct, frozen=True):
-    """One task; `dimension` is named where it begins."""
-
-    dimension: str
-    title: str
-    note: str
-    cells: list[HeatCell]
-
-
 class Heat(msgspec.Struct):
-    """Tasks by models, scaled scores, as a table with shaded cells."""
+    """Tasks by models, scaled scores, as a table with shaded cells.
+
+    A row has `dimension` (empty but where one begins), title, note and a cell for each system: `value`, the scaled score, and
+    what is `said` of it, or `why` there is none; `worst` is the system's lowest.
+    """
 
     finding: str
     measure: str
     systems: list[System]
-    rows: list[HeatRow]
+    rows: list[dict[str, Any]]
     sheet: ReportTable
 
 
@@ -92,25 +78,19 @@ class ProfileSection(msgspec.Struct):
 # Who is profiled: each model of a profile as the system that carries its colour and label on the page.
 
 
-class SystemLabels(msgspec.Struct, frozen=True):
-    """The systems by the names that a profile calls them."""
-
-    systems: dict[str, System]
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """What each is called on the page."""
-        return {name: system.label for name, system in self.systems.items()}
+def labels_of(systems: Mapping[str, System]) -> dict[str, str]:
+    """Return what each model of a profile is called on the page."""
+    return {name: system.label for name, system in systems.items()}
 
 
-def cast(profile: Profile, systems: Sequence[System]) -> SystemLabels:
+def cast(profile: Profile, systems: Sequence[System]) -> dict[str, System]:
     """Find the system of each model: that of the first run that measured it, called by the model's own name."""
     by_model: dict[str, System] = {}
     for model in profile.models:
         match = next((system for system in systems if system.model == model), None)
         number = match.number if match else max([s.number for s in (*systems, *by_model.values())], default=-1) + 1
         by_model[model] = System(model, model, match.run if match else 0, number)
-    return SystemLabels(by_model)
+    return by_model
 
 
 def section_of(runs: Sequence[OpenRun], score: TaskScore) -> tuple[OpenRun, Section] | None:
@@ -158,22 +138,8 @@ def _marked(score: TaskScore, *, shown: bool) -> TaskScore:
     note = f"{LIMITED}; {score.note}".removesuffix("; ")
     if shown:
         return msgspec.structs.replace(score, note=f"unreliable: {note}")
-    blank = dict.fromkeys(
-        (
-            "value",
-            "low",
-            "high",
-            "scaled",
-            "scaled_low",
-            "scaled_high",
-            "worst",
-            "best",
-            "rank",
-            "rank_low",
-            "rank_high",
-        )
-    )
-    return msgspec.structs.replace(score, note=note, **blank)
+    names = "value low high scaled scaled_low scaled_high worst best rank rank_low rank_high"
+    return msgspec.structs.replace(score, note=note, **dict.fromkeys(names.split()))
 
 
 def _without(score: DimensionScore) -> DimensionScore:

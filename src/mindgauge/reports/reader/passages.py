@@ -167,10 +167,10 @@ def ribbons(run: OpenRun, section: Section, systems: Sequence[System]) -> Ribbon
         return {}
     places = {system.number: place for place, system in enumerate(systems)}
     own = [system for system in systems if system.run == section.run]
-    rated = dialogues(run, section, own, section.benchmark.situation)
+    drawn, _ = dialogues(run, section, own, section.benchmark.situation)
     return {
         (dialogue, places[ribbon.system.number], int(repeat)): (_nested(ElementTree.fromstring(draw_ribbon(ribbon))), ribbon.said)  # noqa: S314 - drawn by us
-        for ribbon in rated.ribbons
+        for ribbon in drawn
         for dialogue, _, repeat in [ribbon.key.rpartition("/")]
     }  # fmt: skip
 
