@@ -101,8 +101,8 @@ def _differing(comparison: "JudgeComparison") -> str:
 
 
 def _at_a_glance(comparison: "JudgeComparison") -> None:
+    from mindgauge.reports.content import narrowed
     from mindgauge.reports.rater_tables import sheets
-    from mindgauge.reports.table_renderings import narrowed
 
     tables = sheets(comparison)
     if tables:

@@ -49,8 +49,8 @@ def escalation(
 def _escalation_show(result: "Escalation", *, full: bool) -> None:
     """Print how much people must read in the order to be used, and what that guarantees; then the orders, the shortest first."""
     from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
+    from mindgauge.reports.content import narrowed
     from mindgauge.reports.reading_order import of_orders
-    from mindgauge.reports.table_renderings import narrowed
 
     default = next(order for order in result.orders if order.name == result.default)
     reads = default.reads

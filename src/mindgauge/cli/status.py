@@ -10,8 +10,7 @@ import typer
 from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.english import ended, words
 from mindgauge.records.rounding import dollars, megabytes, seconds, spending
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.table_renderings import narrowed
+from mindgauge.reports.content import Column, ReportTable, narrowed
 
 _BEHIND = ("", "not_applicable", "ok")
 """Statuses of what went as it should, which stand behind what went wrong."""

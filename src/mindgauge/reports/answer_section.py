@@ -9,7 +9,7 @@ from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.models.family import same_family
 from mindgauge.records.english import first_sentence, named
 from mindgauge.records.rounding import count
-from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
+from mindgauge.reports import reliability_gate, score_tables, unsafe_by_people
 from mindgauge.reports import system_findings as told
 from mindgauge.reports.content import REPLIES
 from mindgauge.reports.runs import PERSON, is_demonstration, scores_of
@@ -46,7 +46,7 @@ def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool =
             for section, _ in findings
             if (n := _conversations(run, section, system))
         ]
-        small = [rating_sentences.small(*min(behind))] if behind else []
+        small = [score_tables.small(*min(behind))] if behind else []
         if not facts and not apart:
             facts = [ONLY_RULES if any(section.read_by_rules for section in run.sections) else NOTHING]
         summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))
@@ -170,7 +170,7 @@ def caveats(runs: Sequence[OpenRun]) -> list[str]:
     sentences = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
     rest = [judge for judge in judges if not is_demonstration(judge)]
     carded = {judge: cards_of(runs, judge) for judge in rest}
-    sentences += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
+    sentences += reliability_gate.caveats({judge: cards for judge, cards in carded.items() if cards})
     return sentences
 
 

@@ -10,7 +10,6 @@ from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERA
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
-from mindgauge.reports.card_phrases import agreement, ceiling, finding, in_sentence, label, main, repeated, span
 from mindgauge.reports.content import ReportTable, heads, slug
 from mindgauge.reports.rater_tables import (
     bound_cells,
@@ -19,13 +18,23 @@ from mindgauge.reports.rater_tables import (
     of_judges,
     of_people,
 )
-from mindgauge.reports.reliability_gate import UNRELIABLE
+from mindgauge.reports.reliability_gate import (
+    UNRELIABLE,
+    agreement,
+    ceiling,
+    finding,
+    in_sentence,
+    label,
+    main,
+    repeated,
+    span,
+)
 from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard, Slice
+    from mindgauge.analysis.reliability.card import CardPart, ManyFacets, People, ReliabilityCard
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.reliability_gate import RunCard
 
@@ -184,7 +193,10 @@ def sheets(cards: Cards, anchors: set[str], ident: str, slices: int | None = _MO
         ReportTable("slices", "What the judges find in each slice", heads(
             "judge | criterion | known of the reply | slice | n:count | called unsafe by people:count | "
             "of these, by it too:count | missed:count | found:share± | p, adjusted:p"
-        ), card_rows(cards, lambda card: [_slice(part) for part in card.danger.slices[:slices]] if card.danger is not None else []), _SLICES),
+        ), card_rows(cards, lambda card: [
+            [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *((part.found / part.n, part.low, part.high) if part.n else (None, None, None)), part.p]
+            for part in (card.danger.slices[:slices] if card.danger is not None else [])
+        ]), _SLICES),
         ReportTable("estimates", "Every estimate", heads("judge | criterion | estimate | value:level± | note"),
               card_rows(cards, lambda card: [[label(name, ordered=card.ordered), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", heads(
@@ -308,11 +320,6 @@ def _unsafe_end(cards: Cards) -> ReportTable:
     return ReportTable("unsafe", "The judges at the unsafe end", columns, card_rows(cards, rows), _UNSAFE_END)
 
 
-def _slice(part: Slice) -> list[Cell]:
-    share = (part.found / part.n, part.low, part.high) if part.n else (None, None, None)
-    return [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *share, part.p]
-
-
 def _error(card: ReliabilityCard) -> list[list[Cell]]:
     limits, square = card.estimates.get("limits", _NOTHING), card.estimates.get("mse", _NOTHING)
     parts = [card.bias_parts.get(name) for name in ("constant", "system", "item")]
@@ -348,20 +355,25 @@ def _own(part: CardPart) -> Cell:
 
 
 def _contested(cards: Cards, anchors: set[str]) -> ReportTable:
-    rows = card_rows(cards, lambda card: [_dispute(c) for c in card.contested])
+    rows = card_rows(
+        cards,
+        lambda card: [
+            [
+                c.subject,
+                c.system,
+                words(c.category),
+                "; ".join(f"{person} {_listed(given)}" for person, given in c.people.items()),
+                _listed(c.judge) or "no verdict",
+            ]
+            for c in card.contested
+        ],
+    )
     columns = heads("judge | criterion | reply:subject | system | category | people | judge")
     note = (
         "Replies on which people lie half the scale or more apart, or the judge from people; of classes, any two that differ. The most "
         "contested come first, at most 20 for each card. Replies shown above are linked."
     )
     return ReportTable("contested", "Contested replies", columns, rows, note, sorted(anchors))
-
-
-def _dispute(contested: Contested) -> list[Cell]:
-    people = "; ".join(f"{person} {_listed(values)}" for person, values in contested.people.items())
-    return [
-        contested.subject, contested.system, words(contested.category), people, _listed(contested.judge) or "no verdict"
-    ]  # fmt: skip
 
 
 def _listed(values: Sequence[float | str]) -> str:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.anchors import Anchor
-    from mindgauge.records import Value
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import ToRead
@@ -323,7 +322,14 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
             anchored = section.benchmark.anchors()
         for criterion in section.benchmark.rubric.criteria:
             for level in dict.fromkeys((criterion.worst_first[0], criterion.worst_first[-1])):
-                anchor = next((a for a in anchored if _stands_at(a, criterion.name, level)), None)
+                anchor = next(
+                    (
+                        a
+                        for a in anchored
+                        if a.ratings.get(criterion.name) == level and a.sample.tags.get("language", "en") == "en"
+                    ),
+                    None,
+                )
                 described = next(candidate.text for candidate in criterion.levels if candidate.value == level)
                 meaning = in_language(described, "en") if described else ""
                 example = texts.cut(anchor.reply, 300)[0] if anchor is not None else None
@@ -345,10 +351,6 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
         ],
         sheet,
     )
-
-
-def _stands_at(anchor: Anchor, criterion: str, level: Value) -> bool:
-    return anchor.ratings.get(criterion) == level and anchor.sample.tags.get("language", "en") == "en"
 
 
 def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:

@@ -267,7 +267,7 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         f"confusions-{system.number}", f"Every confusion of {system.label}",
         [*heads("label | answered | answers:count | messages:count"),
          *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
-        [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
+        [[c.label, c.outcome, c.answers, c.messages, *[e.sample for e in c.examples], *[None] * (EXAMPLES - len(c.examples))] for c in cells],
     )  # fmt: skip
     answers = {outcome: {"answer": outcome} for outcome in counted.targets}
     opens = [
@@ -278,10 +278,6 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         for target in counted.targets
     ] if len(matrix.section.benchmark.rubric.criteria) == 1 else []  # fmt: skip
     return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens=opens)
-
-
-def _padded(ids: list[str]) -> list[str | None]:
-    return [*ids, *[None] * (EXAMPLES - len(ids))]
 
 
 # The decision path of every system: where its answers stop, beside where the labels do, and where the two part.

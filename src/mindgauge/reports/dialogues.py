@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -39,11 +39,10 @@ from mindgauge.reports.runs import GOLD, MODEL, PERSON, RULE
 from mindgauge.stats.survival import kaplan_meier, mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.persons.dialogues import Persons
     from mindgauge.benchmarks.persons.persona import Persona, Situation
-    from mindgauge.records import Reply, Sample
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.stats.survival import Waits
@@ -57,78 +56,59 @@ Verdicts = dict[str, list[Any]]
 """Reply → its verdicts; one that cannot be used is None."""
 
 
-class _Message(NamedTuple):
-    """What is known of a reply beside its text."""
-
-    id: str
-    unit: str
-    model: str
-    run: int
-    status: Status
-    dialogue: str
-    turn: int
-    client: str
-    rung: str
-    reaction: str
-    outcome: str
-    target: str
-    """The model under test; of a person's message, the one that it is written to."""
-    cluster: str
-    source: str
-    """The id, or the file, of the transcript that it was read from."""
-    tags: Mapping[str, str]
-
-
 def read_dialogues(
     run: OpenRun, section: Section, systems: Sequence[System], situation: Situation | None
 ) -> tuple[list[Ribbon], str]:
     """Read every dialogue that a run holds of a benchmark, and who says what was recognised; none, where its replies belong to none."""
     replies = list(_messages(run, section))
-    turns = [reply for reply in replies if reply.unit == Unit.TURN]
+    turns = [reply for reply in replies if reply["unit"] == Unit.TURN]
     by_model = {system.model: system for system in systems}
-    recognised, source = _recognised(run, section, {t.id for t in turns if t.status is Status.OK})
+    recognised, source = _recognised(run, section, {turn["id"] for turn in turns if turn["status"] is Status.OK})
     vetoes, levels, ended = (
         _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
     )
     read_rungs = _perceived(run, section) if situation is not None else {}
-    wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
-    persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
+    wholes = {
+        (r["model"].removesuffix(WHOLE), r["dialogue"], r["run"]): r for r in replies if r["unit"] == Unit.DIALOGUE
+    }
+    persons = {(r["target"], r["dialogue"], r["run"], r["turn"]): r for r in replies if r["unit"] == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
-    turns_held: dict[tuple[str, str, int], list[_Message]] = {}
+    turns_held: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for turn in turns:
-        turns_held.setdefault((turn.model, turn.dialogue, turn.run), []).append(turn)
+        turns_held.setdefault((turn["model"], turn["dialogue"], turn["run"]), []).append(turn)
     ribbons = []
     for key, messages in turns_held.items():
         model, dialogue, repeat = key
-        messages.sort(key=lambda message: message.turn)
+        messages.sort(key=lambda message: message["turn"])
         first, entire = messages[0], wholes.get(key)
-        outcome = entire.outcome if entire is not None else next((m.outcome for m in messages if m.outcome), "")
+        ends = [m["outcome"] for m in messages if m["outcome"]] if entire is None else [entire["outcome"]]
+        outcome = next(iter(ends), "")
         visible = []
         for message in messages:
-            if message.status is Status.NOT_APPLICABLE:
+            if message["status"] is Status.NOT_APPLICABLE:
                 continue
-            person = persons.get((model, dialogue, repeat, message.turn))
-            rung = read_rungs.get(person.id) if person is not None else None
+            person = persons.get((model, dialogue, repeat, message["turn"]))
+            rung = read_rungs.get(person["id"]) if person is not None else None
             visible.append(
                 RibbonTurn(
-                    message.turn, message.id,
-                    rungs.index(message.rung) if message.rung in rungs else None,
+                    message["turn"], message["id"],
+                    rungs.index(message["rung"]) if message["rung"] in rungs else None,
                     rungs.index(rung) if rung is not None else None,
-                    _majority(recognised.get(message.id, [])),
-                    _any(vetoes.get(message.id, [])),
-                    _mean(levels.get(message.id, [])),
-                    message.reaction, message.status is Status.OK,
+                    _majority(recognised.get(message["id"], [])),
+                    _any(vetoes.get(message["id"], [])),
+                    _mean(levels.get(message["id"], [])),
+                    message["reaction"], message["status"] is Status.OK,
                 )
             )  # fmt: skip
         if not visible or model not in by_model:
             continue
-        tags = first.tags
+        tags = first["tags"]
         ribbons.append(
             Ribbon(
-                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first.cluster, _setting(first), tags.get("planned", ""),
+                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first["cluster"], _setting(first), tags.get("planned", ""),
                 tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
                 max(len(messages), visible[-1].turn), visible, outcome,
-                _majority(ended.get(entire.id, [])) if entire is not None else None,
+                _majority(ended.get(entire["id"], [])) if entire is not None else None,
             )
         )  # fmt: skip
     for ribbon in ribbons:
@@ -136,35 +116,35 @@ def read_dialogues(
     return ribbons, source
 
 
-def _messages(run: OpenRun, section: Section) -> Iterable[_Message]:
+def _messages(run: OpenRun, section: Section) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each reply in a dialogue beside its text.
+
+    `target` is the model under test, of a person's message the one that it is written to; `source` the id, or the file, of
+    the transcript that it was read from.
+    """
     samples = {sample.id: sample for sample in run.store.samples(section.benchmark.name)}
     for reply in run.store.replies(section.benchmark.name):
-        message = _message(reply, samples[reply.sample])
-        if message is not None:
-            yield message
+        sample = samples[reply.sample]
+        facts = {**sample.tags, **reply.provenance}
+        unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
+        if unit and dialogue:
+            yield {
+                **{name: str(facts.get(name, "")) for name in ("client", "rung", "reaction", "outcome")},
+                "id": reply.id, "model": reply.model, "run": reply.run, "status": reply.status, "unit": unit, "dialogue": str(dialogue),
+                "turn": int(facts.get("turn") or 0), "target": str(facts.get("target", reply.model)), "cluster": sample.cluster,
+                "source": str(facts.get("source_id", facts.get("source_file", ""))), "tags": sample.tags,
+            }  # fmt: skip
 
 
-def _message(reply: Reply, sample: Sample) -> _Message | None:
-    facts = {**sample.tags, **reply.provenance}
-    unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
-    if not unit or not dialogue:
-        return None
-    return _Message(
-        reply.id, unit, reply.model, reply.run, reply.status, str(dialogue), int(facts.get("turn") or 0), str(facts.get("client", "")),
-        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), str(facts.get("target", reply.model)),
-        sample.cluster, str(facts.get("source_id", facts.get("source_file", ""))), sample.tags,
-    )  # fmt: skip
-
-
-def _setting(message: _Message) -> str:
+def _setting(message: dict[str, Any]) -> str:
     """Say how the person was spoken with, beside who they are."""
-    tags = message.tags
+    tags = message["tags"]
     parts = [
-        f"transcript {message.source}" if message.source and not tags.get("persona") else "",
+        f"transcript {message['source']}" if message["source"] and not tags.get("persona") else "",
         {"en": "English", "zh": "Chinese"}.get(tags.get("language", ""), tags.get("language", "")),
         f"opening {tags['opening']}" if tags.get("opening") else "",
-        f"played by {message.client}" if message.client else tags.get("mode", ""),
-        f"repeat {message.run + 1}" if message.run else "",
+        f"played by {message['client']}" if message["client"] else tags.get("mode", ""),
+        f"repeat {message['run'] + 1}" if message["run"] else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -172,23 +152,14 @@ def _setting(message: _Message) -> str:
 def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
     """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
     ratings = frame.ratings(run.store, section.benchmark)
-    return perceived(ratings, run.store, section.benchmark, _silent(run, section, PERCEIVED)).rungs
-
-
-def _silent(run: OpenRun, section: Section, criterion: str) -> set[str]:
-    """Return the judges whose word does not count on a criterion."""
-    name = section.benchmark.name
-    silent = {judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == (name, criterion)}
-    if not run.standings.shown:
-        silent |= {s.card.judge for s in run.standings.cards.values() if (s.benchmark, s.criterion) == (name, criterion) and s.limited}  # fmt: skip
-    return silent
+    return perceived(ratings, run.store, section.benchmark, set(texts.withheld_judges(run, section, PERCEIVED))).rungs
 
 
 def _verdicts(run: OpenRun, section: Section, criterion: str, kinds: Sequence[str]) -> Verdicts:
     """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
     rows = section.ratings.filter(
         pl.col("criterion") == criterion, pl.col("rater_kind").is_in(list(kinds)), pl.col("rater_kind") != GOLD,
-        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(_silent(run, section, criterion))),
+        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(texts.withheld_judges(run, section, criterion))),
     )  # fmt: skip
     verdicts: Verdicts = {}
     for subject, status, value in rows.select("subject", "status", "value").iter_rows():
@@ -205,9 +176,8 @@ def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdic
     rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
     raters = sorted(rows["rater"].unique())
     others = ", most of whose verdicts count" if len(raters) > 1 else ""
-    return of_kind[
-        kind
-    ], f"{plural(len(raters), 'person', 'people')}{others}" if kind == PERSON else f"{named(raters)}{others}"
+    source = plural(len(raters), "person", "people") if kind == PERSON else named(raters)
+    return of_kind[kind], f"{source}{others}"
 
 
 def _majority(values: Sequence[Any]) -> bool | None:
@@ -625,7 +595,9 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     entry = persona or script
     facts = [f"planned risk: {words(planned)}" if planned else ""]
     if entry is not None:
-        facts = [str(getattr(entry, "topic", "")), _style(str(getattr(entry, "style", ""))), *facts]
+        style = str(getattr(entry, "style", ""))
+        manner = f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
+        facts = [str(getattr(entry, "topic", "")), manner, *facts]
     if persona is not None:
         facts.append(
             {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
@@ -636,10 +608,6 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
             facts.append(f"pushes back: {named([words(reaction) for reaction in persona.reactions])}")
     text = "; ".join(fact for fact in facts if fact)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _style(style: str) -> str:
-    return f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
 
 
 def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:

@@ -18,8 +18,8 @@ from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, Comparator
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write
-from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
-from mindgauge.reports.card_phrases import gravest
+from mindgauge.reports import score_tables, system_findings, unsafe_by_people
+from mindgauge.reports.reliability_gate import gravest
 from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, is_demonstration
 from mindgauge.reports.score_tables import worst_first
 
@@ -321,7 +321,7 @@ def _of_one(place: Place, system: System, metric: Metric, score: Score) -> str:
     benchmark = place.section.benchmark
     if not benchmark.closed or metric.words.sentence is None:
         rater = "" if benchmark.closed else "a rule" if score.rater.startswith("rule/") else score.rater
-        return rating_sentences.headline(rater, [score], metric.words.title)
+        return score_tables.headline_sentence(rater, [score], metric.words.title)
     # What is missed says little beside what is called too often: a model may call everything so.
     pairs = [(m, shown_score(place, system, m)) for m in first_measures(benchmark)[:2]]
     return " ".join(_sentence(place, m, s) for m, s in pairs if s is not None and m.words.sentence is not None)

@@ -410,7 +410,8 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     of_replies = [part for part in all_parts if not part.benchmark.closed]
     if not of_replies:
         return _of_answers(all_parts, run, read)
-    unread = any(not _all_read(place) for part in of_replies for place in part.places)
+    counted = [unsafe_by_people.called(place.section) for part in of_replies for place in part.places]
+    unread = any(counts is None or counts.read != counts.n for counts in counted)
     replies = sum(place.section.replies.height for part in of_replies for place in part.places)
     choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
     draw = f"let people rate {choice} (“{command_line('export', run, '--to', 'review', '--draw', min(DRAW, replies))}”)"
@@ -451,8 +452,3 @@ def _failed(places: Sequence[Place]) -> int:
     counts = [entry for run in runs for entry in run.scores.statuses_by]
     failed = sum(entry.n for entry in counts if entry.status == "failed")
     return failed if failed > MOST_FAILED * sum(entry.n for entry in counts) else 0
-
-
-def _all_read(place: Place) -> bool:
-    counts = unsafe_by_people.called(place.section)
-    return counts is not None and counts.read == counts.n

@@ -17,9 +17,8 @@ from mindgauge.records.english import named, sentence, words
 from mindgauge.records.files import tables
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.records.shell import command_line
-from mindgauge.reports.card_phrases import agreement, in_sentence, label
 from mindgauge.reports.content import Column, Dot, Figure, ReportTable, heads, slug
-from mindgauge.reports.reliability_gate import of_replies, places_of
+from mindgauge.reports.reliability_gate import agreement, in_sentence, label, of_replies, places_of
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import EntryTestSection, JurySection
 from mindgauge.stats.level import heading
@@ -229,7 +228,8 @@ def said(name: str, panel: JuryCard) -> Iterator[str]:
     first, *others = together(panel)
     yield f"On {words(name)}: {first}"
     yield from others
-    jury, best = _jury_card(panel), _chosen(panel)
+    by_rater, best = {card.judge: card for card in panel.cards}, _chosen(panel)
+    jury = by_rater.get(JuryMethod.MEAN.rater) or by_rater.get(JuryMethod.MAJORITY.rater)
     if jury is not None and best is not None:
         times = ", ".join(f"{judge} in {n}" for judge, n in sorted(panel.chosen.items()))
         parts = sum(panel.chosen.values())
@@ -274,12 +274,6 @@ def _better(jury: ReliabilityCard, best: ReliabilityCard) -> str:
     if jury_value > best_value:
         return "Whether the jury is better by more than chance is not tested here."
     return "The jury is no better here than one good judge."
-
-
-def _jury_card(panel: JuryCard) -> ReliabilityCard | None:
-    """Return the card of the mean of all; of classes, of the majority."""
-    cards = {card.judge: card for card in panel.cards}
-    return cards.get(JuryMethod.MEAN.rater) or cards.get(JuryMethod.MAJORITY.rater)
 
 
 def _chosen(panel: JuryCard) -> ReliabilityCard | None:

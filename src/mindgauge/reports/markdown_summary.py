@@ -47,7 +47,7 @@ def summary(report: Report, page: str) -> str:
         [" ".join([plain("Not shown by these numbers:"), *map(plain, report.not_shown)])],
         _more(report),
         [_link(report, page)],
-        _translated(),
+        [plain(translator.account())] if (translator := current()) is not None else [],
         [MARK],
     ]  # fmt: skip
     text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
@@ -178,12 +178,6 @@ def _link(report: Report, page: str) -> str:
         )
         + f" {plain(f'{report.software}, {report.made[:10]}.')}"
     )
-
-
-def _translated() -> list[str]:
-    """Say how the report was translated, if it was."""
-    translator = current()
-    return [] if translator is None else [plain(translator.account())]
 
 
 def _profile(section: ProfileSection) -> list[str]:

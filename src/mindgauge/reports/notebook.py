@@ -27,8 +27,8 @@ from mindgauge.records.text import visible
 from mindgauge.reports import cards, compared, rater_tables, reliability_gate, score_tables
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
+from mindgauge.reports.content import joined
 from mindgauge.reports.profile import overview
-from mindgauge.reports.table_renderings import joined
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -377,19 +377,7 @@ def _models(run: OpenRun) -> ReportTable:
                 for rater in (name, model_behind(name)):
                     origins.setdefault(rater, (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []
-    for (
-        model,
-        resolved,
-        fingerprint,
-        calls,
-        failed,
-        prompt,
-        completion,
-        cost,
-        unpriced,
-        time,
-        refused,
-    ) in run.store.select(_CALLS):
+    for model, resolved, fingerprint, *counted, cost, unpriced, time, refused in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in run.manifest.get("sent", {}):
             parameters = sent.words(run.manifest["sent"][model])
@@ -397,7 +385,7 @@ def _models(run: OpenRun) -> ReportTable:
             names = ", ".join(sorted({*refused.split(",")}))
             parameters = f"{parameters}; asked without {names}, which the server does not take"
         rows.append([
-            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion,
+            model, bare(resolved), endpoint, fingerprint, parameters, *counted,
             spending(cost, unpriced) or "not known" if unpriced else cost, time,
         ])  # fmt: skip
     columns = heads(

@@ -162,14 +162,11 @@ def of_orders(result: Escalation) -> list[ReportTable]:
     beside.append([None, None, None, None])
     rows = [[*row, *cells] for row, cells in zip(_orders(result.orders, result.ideal), beside, strict=True)]
     tables = [ReportTable("escalation", "Orders of reading", columns, rows, _SHARES), _by_target(result)]
-    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", _sets_of_jury(result), LEVEL)]
-    return [table for table in tables if table.rows]
-
-
-def _sets_of_jury(result: Escalation) -> list[LevelSet]:
-    """Return the sets of the jury, of one judge that judge's; the others are in the JSON and on the page."""
+    # The sets of the jury, of one judge that judge's: the others are in the JSON and on the page.
     judges = list(dict.fromkeys(level_set.judge for level_set in result.sets))
-    return [level_set for level_set in result.sets if level_set.judge == judges[-1]]
+    jury_sets = [level_set for level_set in result.sets if level_set.judge == judges[-1]]
+    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", jury_sets, LEVEL)]
+    return [table for table in tables if table.rows]
 
 
 def _by_target(result: Escalation) -> ReportTable:

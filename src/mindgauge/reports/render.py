@@ -20,7 +20,7 @@ from mindgauge.records import english
 from mindgauge.records.rounding import plural
 from mindgauge.records.short_names import shortened
 from mindgauge.records.text import shown
-from mindgauge.reports import table_renderings, texts
+from mindgauge.reports import content, texts
 from mindgauge.reports.draw import canvas, drawing
 from mindgauge.reports.language import memory, spoken
 from mindgauge.reports.language.spoken import speaking
@@ -115,18 +115,18 @@ def environment() -> jinja2.Environment:
         "ribbon_key": drawing.ribbon_key,
         "typeset": typeset,
         "prose": _prose(),
-        "of_page": table_renderings.of_page,
+        "of_page": content.of_page,
         "formatted": passage_html,
         "by_criterion": texts.by_criterion,
-        "csv": table_renderings.data_link,
+        "csv": content.data_link,
         "words": english.words,
         "sentence": english.sentence,
         "raised": english.raised,
         "ended": english.ended,
     }
-    env.tests["long"] = table_renderings.is_long
+    env.tests["long"] = content.is_long
     env.globals |= {
-        "colour_number": _colour_number,
+        "colour_number": lambda system: int(system.number) % len(canvas.COLOURS),
         "shape": canvas.shape,
         "shade": shade,
         "most_rows": MOST_ROWS,
@@ -154,10 +154,6 @@ def _prose() -> Callable[[Context, str], Markup]:
         return links(typeset(text))
 
     return prose
-
-
-def _colour_number(system: Any) -> int:
-    return int(system.number) % len(canvas.COLOURS)
 
 
 def shade(n: int, row: list[int]) -> str:
@@ -239,15 +235,16 @@ class _Pieces:
         spans = iter(marked("".join(content for is_text, content in self.pieces if is_text), quotes))
         span, rest = None, ""
         parts: list[str] = []
-        for is_text, content in self.pieces:
+        for is_text, piece in self.pieces:
             if not is_text:
-                parts.append(content)
+                parts.append(piece)
                 continue
+            content = piece
             while content:
                 if not rest:
                     span = next(spans)
                     rest = span.text
-                taken, content = content[: len(rest)], content[len(rest) :]  # noqa: PLW2901 - what is left of it
+                taken, content = content[: len(rest)], content[len(rest) :]
                 rest = rest[len(taken) :]
                 assert span is not None
                 parts.append(f"<mark>{escape(taken)}</mark>" if span.marked else escape(taken))

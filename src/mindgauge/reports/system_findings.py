@@ -15,7 +15,7 @@ from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
-from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
+from mindgauge.reports import reliability_gate, score_tables, unsafe_by_people
 from mindgauge.reports.content import REPLIES, SystemFindings
 from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, scores_of, void_of
 
@@ -242,7 +242,7 @@ def _distributions(scores: Sequence[Score], section: Section) -> Iterator[str]:
         if s.slice == "all" and s.name in names and not s.void:
             by_criterion.setdefault(s.criterion, []).append(s)
     for shares in by_criterion.values():
-        yield rating_sentences.distribution(shares, targeted=section.targeted)
+        yield score_tables.distribution(shares, targeted=section.targeted)
 
 
 def _shares(section: Section) -> set[str]:
@@ -255,7 +255,7 @@ def always_the_same(section: Section, system: System) -> str:
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )
     answers = valued.select("value", "target").collect()
-    return rating_sentences.always_the_same(answers["value"].to_list(), answers["target"].to_list())
+    return score_tables.always_the_same(answers["value"].to_list(), answers["target"].to_list())
 
 
 class _ReplyVerdicts:
@@ -268,7 +268,7 @@ class _ReplyVerdicts:
 
     def who(self, score: Score) -> str:
         """Name a score's rater; a judge whose trust is not estimable is called that."""
-        return rating_sentences.rater(
+        return score_tables.rater_phrase(
             score.rater, person=score.rater in self.people, doubtful=self.standings.not_estimable(score)
         )
 
@@ -295,7 +295,7 @@ def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
     doubtful = [s for s in overall if standings.limited(s)]
     if standings.shown and doubtful:
-        yield from card_phrases.unreliable(_cards(doubtful, standings))
+        yield from reliability_gate.unreliable(_cards(doubtful, standings))
         yield from _told(doubtful, judging, group)
     if means and not overall:
         n = max(s.subjects for s in means)
@@ -321,7 +321,7 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
             rater = "" if section.benchmark.closed else rule or lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
-            yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
+            yield score_tables.headline_sentence(rater, rater_scores, metric.words.title if metric else "")
 
 
 def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: bool) -> Iterator[str]:
@@ -338,13 +338,13 @@ def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: b
         figures = judging.ordered([s for s in visible if s.criterion == criterion.name and s.name in titles])
         if criterion.scale is Scale.NOMINAL and figures:
             by_rater = {lowered(judging.who(s)): [f for f in figures if f.rater == s.rater] for s in figures}
-            yield rating_sentences.classes(criterion, by_rater)
+            yield score_tables.classes(criterion, by_rater)
         by_level = mean_level.name in titles or criterion.scale is Scale.NOMINAL
         untold = titles.keys() - (rubric_defaults.leading(criterion) if by_level else ())
         for name in (name for name in titles if name in untold):
             raters = [(lowered(judging.who(s)), s) for s in figures if s.name == name]
             if raters:
-                yield rating_sentences.measured(titles[name], raters)
+                yield score_tables.measured(titles[name], raters)
 
 
 def _leading(benchmark: Benchmark, criterion: Criterion) -> list[Metric]:
@@ -372,7 +372,7 @@ def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: Reliabil
     alone = not any(s.criterion in visible for s in hidden)
     raters = {s.rater for s in scores}
     worst = [] if standings.shown else standings.worst_levels(benchmark.name, raters)
-    return [*card_phrases.not_shown(_cards(hidden, standings), alone=alone), *worst]
+    return [*reliability_gate.not_shown(_cards(hidden, standings), alone=alone), *worst]
 
 
 def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
@@ -387,7 +387,7 @@ def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iter
             continue
         for rater in dict.fromkeys(s.rater for s in own):
             rater_scores = [s for s in own if s.rater == rater]
-            yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope, noun)
+            yield score_tables.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope, noun)
 
 
 def _each(
@@ -404,7 +404,7 @@ def _each(
             if tally.n < tally.exist and noun == REPLIES:
                 noun = noun._replace(one="applicable reply", many="applicable replies")
             unused = (s.benchmark, name, s.rater) in judging.standings.unused and not judging.standings.shown
-            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun, unused=unused)
+            yield score_tables.rated(judging.who(s), tally, s, criterion_scope, scale, noun, unused=unused)
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
@@ -417,10 +417,10 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
             rater: [s for s in means if (s.rater, s.criterion) == (rater, name) and s.slice.startswith("category=")]
             for rater in raters
         }
-        yield from rating_sentences.lowest_categories(by_rater, judging.judges)
+        yield from score_tables.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
+def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> score_tables.RaterTally:
     """Count the replies that a rater rated by where they stand, and those too to which the criterion does not apply.
 
     Of several verdicts on one, the middle one stands for it.
@@ -441,7 +441,7 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
     worst, best = _ends(criterion)
     low, high = frame.reach(criterion, worst), frame.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    return rating_sentences.RaterTally(
+    return score_tables.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),

@@ -269,19 +269,16 @@ def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, card
     unread = tried.filter(pl.col("status") != "ok")
     if tried.is_empty():
         return
+    counted = unread.group_by("status").len().sort("len", "status", descending=[True, False]).iter_rows()
+    reasons_lost = ", ".join(f"{count(n)} {status}" for status, n in counted)
     yield (
         f"Of {plural(len(tried), 'verdict')} on {section.benchmark.name}, {f'{count(len(unread))} could not' if len(unread) else 'all could'} be used"
-        f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
+        f"{f' ({percent(len(unread) / len(tried))}: {reasons_lost})' if len(unread) else ''}."
     )
     yield _quotes(*reasons.quoted.get((section.benchmark.name, judge), (0, 0)))
     yield from run.standings.worst_levels(section.benchmark.name, {judge})
     if not carded:
         yield from _repeats(run, section, judge, judge_rows)
-
-
-def _by_status(rows: pl.DataFrame) -> str:
-    counted = rows.group_by("status").len().sort("len", "status", descending=[True, False]).iter_rows()
-    return ", ".join(f"{count(n)} {status}" for status, n in counted)
 
 
 def _quotes(quoted: int, traceable: int) -> str:

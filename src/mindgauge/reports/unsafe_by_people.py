@@ -15,6 +15,7 @@ from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.benchmarks.metrics.metric_sentences import with_least, with_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.reports import texts
 from mindgauge.reports.runs import GOLD, PERSON, RULE, every_score_of
 from mindgauge.stats import sampling
 from mindgauge.stats.proportion import clopper_pearson
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.stats.interval import Interval
@@ -367,13 +367,13 @@ class UnsafeVerdicts:
     @cached_property
     def judges(self) -> dict[str, pl.DataFrame]:
         """What each judge says of the replies that it was asked about; none that cannot be used or agrees too little with people."""
-        if not self._criteria:
-            return {}
+        criteria = self.section.unsafe_criteria
+        silent = {name: texts.withheld_judges(self.run, self.section, name) for name in criteria}
         rows = self.section.judged
         raters = [rater for rater, kind in self.section.judges() if kind not in {PERSON, RULE}]
         verdicts = {}
         for rater in raters:
-            usable = {name: criterion for name, criterion in self._criteria.items() if self._may_say(rater, name)}
+            usable = {name: criterion for name, criterion in criteria.items() if rater not in silent[name]}
             rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
             if len(rater_rows):
                 verdicts[rater] = unsafe_replies.anywhere(rater_rows, usable)
@@ -401,17 +401,6 @@ class UnsafeVerdicts:
             .unique("subject", keep="first", maintain_order=True)
         )
         return pl.concat([came, missing.collect()], how="diagonal")
-
-    @cached_property
-    def _criteria(self) -> dict[str, Criterion]:
-        return self.section.unsafe_criteria
-
-    def _may_say(self, rater: str, criterion: str) -> bool:
-        name = self.section.benchmark.name
-        if any((u.benchmark, u.judge, u.criterion) == (name, rater, criterion) for u in self.run.scores.unfit):
-            return False
-        card = self.run.standings.cards.get((name, criterion, rater))
-        return card is None or not card.limited or self.run.standings.shown
 
     def tally(
         self, verdicts: pl.DataFrame, model: str, group: str = "all", among: pl.DataFrame | None = None

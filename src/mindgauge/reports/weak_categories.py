@@ -13,7 +13,7 @@ from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigur
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import bounded, count, counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers, content, responsible
+from mindgauge.reports import closed_answers, content, reliability_gate, responsible
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, heads, slug
 from mindgauge.reports.reliability_gate import DOUBT
@@ -119,13 +119,20 @@ def _withheld(runs: Sequence[OpenRun]) -> list[str]:
         for standing in run.standings.cards.values():
             if standing.limited and not run.standings.shown:
                 hidden.setdefault(standing.card.judge, []).append(standing)
-    return list(card_phrases.not_drawn(hidden))
+    return list(reliability_gate.not_drawn(hidden))
 
 
 def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     """Count how often each rule found what it looks for."""
     rows: list[list[Cell]] = []
-    counted = [[_rules_of(section) for section in run.sections] for run in runs]
+    counted = [
+        [
+            section.ratings.lazy().filter(pl.col("rater_kind") == RULE, pl.col("status") == "ok")
+            .group_by("model", "rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("model", "rater").collect()
+            for section in run.sections
+        ]
+        for run in runs
+    ]  # fmt: skip
     for system in systems:
         for section_rows in counted[system.run]:
             own = section_rows.filter(pl.col("model") == system.model).drop("model")
@@ -134,13 +141,6 @@ def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | 
     columns.append(Column("share", "share"))
     note = "A rule looks for words and understands nothing."
     return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
-
-
-def _rules_of(section: Section) -> pl.DataFrame:
-    """Count how often each rule found what it looks for in each model's replies: model, rater, yes, n."""
-    read = section.ratings.lazy().filter(pl.col("rater_kind") == RULE, pl.col("status") == "ok")
-    counted = read.group_by("model", "rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len())
-    return counted.sort("model", "rater").collect()
 
 
 def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
@@ -154,19 +154,13 @@ def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     rows: list[list[Cell]] = [
         [
             labels.get((number, score.model), score.model), *(getattr(score, name) for name in names),
-            *([_reliability(run, score)] if carded else []),
+            *([card.card.verdict if (card := run.standings.of(score)) is not None else ""] if carded else []),
         ]
         for number, run in enumerate(runs)
         for score in run.scores.metrics
     ]  # fmt: skip
     columns = [Column("model"), *map(Column, names), *([Column("reliability")] if carded else [])]
     return ReportTable("scores", "Every score", columns, rows)
-
-
-def _reliability(run: OpenRun, score: Score) -> str:
-    """Return what a judge's card says of a score; empty where there is no card."""
-    standing = run.standings.of(score)
-    return standing.card.verdict if standing is not None else ""
 
 
 # Dots with intervals: shares and levels, and yes-or-no criteria, gates first, then support, then harm.

@@ -10,7 +10,7 @@ from mindgauge.records.english import ended
 from mindgauge.records.rounding import NONE
 from mindgauge.records.text import code
 from mindgauge.records.text import text as plain
-from mindgauge.reports import render, table_renderings
+from mindgauge.reports import content, render
 from mindgauge.reports.evaluation_card.scope import HASHES
 from mindgauge.reports.sections import STATEMENT_HEADS
 
@@ -89,7 +89,7 @@ def _entry(entry: CardEntry) -> Iterator[list[str]]:
 
 
 def _table(sheet: ReportTable) -> list[str]:
-    shown = table_renderings.of_page(sheet, render.MOST_ROWS)
+    shown = content.of_page(sheet, render.MOST_ROWS)
     columns = [column.name for column in shown.columns]
     hashes = sheet.name == HASHES
     rows = [[code(cell) if hashes and cell != NONE else plain(cell) for cell in row] for row in shown.rows]

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports import card_phrases, provenance, reliability_gate
+from mindgauge.reports import provenance, reliability_gate
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.evaluation_card.records import CardEntry
 from mindgauge.reports.evaluation_card.scope import short_titles
@@ -187,7 +187,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
             _of(entry.estimates.get("krippendorff_alpha", Bound(None)) for entry in people),
             words(lowest.criterion),
             alpha,
-            card_phrases.label("krippendorff_alpha", ordered=lowest.ordered),
+            reliability_gate.label("krippendorff_alpha", ordered=lowest.ordered),
             lowest.n,
             "",
             "",
@@ -206,7 +206,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
             _of(card.agreement for _, card in cards),
             words(criterion),
             card.agreement,
-            card_phrases.label(card.coefficient, ordered=card.ordered),
+            reliability_gate.label(card.coefficient, ordered=card.ordered),
             card.n,
             _found(cards),
             verdict,

@@ -143,19 +143,15 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
     marks = verdicts(run, section, subject, sample)
     quotes = texts.quoted(marks)
     reply = texts.reply(section, sample, rated.text, quotes)
+    form = [f"{name} {words(sample.tags[name])}" for name in _VARIANTS if sample.tags.get(name)]
+    variant = ", ".join(form) or "the worst of its replies"
     return Case(
-        texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
+        texts.anchor("reply", subject), category, variant, "", system, texts.chat(section, sample, quotes)[0], reply, marks,
         texts.withheld(run, section, sample.id), texts.words(section, sample),
     )  # fmt: skip
 
 
 _VARIANTS = ("method", "noise", "intensity", "axis", "group", "category", "question", "tier")
-
-
-def _variant(tags: dict[str, str]) -> str:
-    """Say in which form a sample was put."""
-    parts = [f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name)]
-    return ", ".join(parts) or "the worst of its replies"
 
 
 FEWEST = 2
