@@ -44,7 +44,7 @@ def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool =
         behind = [
             (n, REPLIES._replace(cluster="persona") if section.holds_dialogues else REPLIES)
             for section, _ in findings
-            if (n := _conversations(run, section, system))
+            if (n := max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0))
         ]
         small = [score_tables.small(*min(behind))] if behind else []
         if not facts and not apart:
@@ -114,11 +114,6 @@ def people_first(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str
                 sentences.append(unsafe_by_people.of_all(total, parts, place))
             sentences += unsafe_by_people.found(total.unsafe, list(unsafe_by_people.found_by(section)))
     return sentences
-
-
-def _conversations(run: OpenRun, section: Section, system: System) -> int:
-    """Count the conversations behind a system's scores on the whole of a benchmark."""
-    return max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0)
 
 
 def _kin(run: OpenRun, section: Section, system: System) -> Iterator[str]:

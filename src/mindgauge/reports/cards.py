@@ -11,13 +11,7 @@ from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
 from mindgauge.reports.content import ReportTable, heads, slug
-from mindgauge.reports.rater_tables import (
-    bound_cells,
-    card_rows,
-    named_tables,
-    of_judges,
-    of_people,
-)
+from mindgauge.reports.rater_tables import bound_cells, card_rows, named_tables, of_judges, of_people
 from mindgauge.reports.reliability_gate import (
     UNRELIABLE,
     agreement,
@@ -212,7 +206,7 @@ def sheets(cards: Cards, anchors: set[str], ident: str, slices: int | None = _MO
         ReportTable("by-category", "Agreement by category", heads(
             "judge | criterion | category | n:count | agreement:level± | bias:level± | same value:share | "
             "people's mean:level | judge's mean:level"
-        ), card_rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
+        ), card_rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), LIMITED if p.estimates.get("judge_mean", _NOTHING).note == LIMITED else _value(p, "judge_mean")] for p in card.by_category])),
         _contested(cards, anchors),
     ]  # fmt: skip
     return [*named_tables(tables, ident), *of_judges(cards, ident)]
@@ -347,11 +341,6 @@ def _part(card: ReliabilityCard, part: CardPart) -> list[Cell]:
 
 def _value(part: CardPart, name: str) -> float | None:
     return part.estimates.get(name, _NOTHING).value
-
-
-def _own(part: CardPart) -> Cell:
-    bound = part.estimates.get("judge_mean", _NOTHING)
-    return LIMITED if bound.note == LIMITED else bound.value
 
 
 def _contested(cards: Cards, anchors: set[str]) -> ReportTable:

@@ -251,10 +251,7 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     at_risk = [reading for reading in readings if reading.at_risk]
     if not at_risk:
         return ClinicalAnswer(question, [absent], None)
-    columns = [
-        *heads("model | replies:count"),
-        *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS),
-    ]
+    columns = [*heads("model | replies:count"), *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS)]
     rows: list[list[Cell]] = [
         [r.system.label, r.at_risk, *(r.asked[kind] / r.at_risk for kind in risk_questions.KINDS)] for r in at_risk
     ]

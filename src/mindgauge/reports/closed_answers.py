@@ -280,9 +280,6 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
     return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens=opens)
 
 
-# The decision path of every system: where its answers stop, beside where the labels do, and where the two part.
-
-
 def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
     """Follow every system's answers to questions that are decided in order; those most often wrong come first."""
     all_flows = [

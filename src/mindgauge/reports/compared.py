@@ -114,12 +114,10 @@ def gap(measure: Measure, difference: SystemDifference, leader: str) -> SystemGa
     """Return how far `leader`, one of the two systems of a difference, is ahead."""
     d = difference
     turned = (measure.direction == "lower") != (leader == d.second)
-    value, low, high = (d.value, d.low, d.high) if not turned else tuple(_less(v) for v in (d.value, d.high, d.low))
+    value, low, high = (
+        (d.value, d.low, d.high) if not turned else tuple(None if v is None else -v for v in (d.value, d.high, d.low))
+    )
     return SystemGap(value, low, high, d.told_apart)
-
-
-def _less(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def size(measure: Measure, found: SystemGap) -> str:
@@ -286,7 +284,7 @@ def standings(
     unit: Literal["share", "level"] = "share" if field.measure.unit == "share" else "level"
     columns = heads(
         f"model | value:{unit}± | best rank:count | worst rank:count | first in:share | n:count | conversations:count | "
-        f"missing:count"
+        "missing:count"
     )
     best = {standing.system: standing.best for standing in field.measure.standings}
     rows: list[list[Cell]] = [
@@ -426,9 +424,18 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
     part_pairs = pairs("parts", "On which single parts they can be told apart", single, apart=True)
     labels = {s.label: shown_as[s.label].label if s.label in shown_as else s.label for s in comparison.systems}
     price, unknown = costs(comparison, shown_as, labels)
+    notes = [*map(ended, comparison.notes)]
+    if undrawn := len(overall) - len(drawn):
+        notes.append(
+            f"{plural(undrawn, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
+        )
+    if any(d.n > d.clusters for field in overall for d in field.measure.differences):
+        notes.append(
+            "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
+        )
     return ComparisonSection(
         contrasts, pairs("pairs", "Every two models, paired", overall) if overall else None, part_pairs if part_pairs.rows else None,
-        list(parts(single)), price, unknown, withheld, [*map(ended, comparison.notes), *_left(len(overall) - len(drawn)), *_weights(overall)],
+        list(parts(single)), price, unknown, withheld, notes,
     )  # fmt: skip
 
 
@@ -457,9 +464,6 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
         list(section.scored).index(measure.criterion),
         _headlines(section).index(measure.name),
     )
-
-
-# -- one measure ------------------------------------------------------------------------------------------------------
 
 
 def _contrast(
@@ -518,16 +522,6 @@ def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:
                 by_judge.setdefault(standing.card.judge, {})[words(standing.criterion)] = None
     for judge, criteria in by_judge.items():
         yield f"{judge} agrees too little with people to rank models on {named(list(criteria), limit=9)}; that is not shown ({LIMITED})."
-
-
-def _left(measures: int) -> Iterator[str]:
-    if measures:
-        yield f"{plural(measures, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
-
-
-def _weights(fields: Sequence[RankedSystems]) -> Iterator[str]:
-    if any(d.n > d.clusters for field in fields for d in field.measure.differences):
-        yield "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
 
 
 def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[Cell]]:

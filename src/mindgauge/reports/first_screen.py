@@ -200,9 +200,14 @@ def _replies_table(part: Part, alike: dict[str, list[str]], order: str) -> Repor
             detected = [
                 verdicts.tally(verdict, system.model, among=called_unsafe) for verdict in verdicts.judges.values()
             ]
+            read = (
+                f"{count(people.unsafe)} of {count(people.valued)} read ({percent(people.unsafe / people.valued)})"
+                if people.valued
+                else "none read"
+            )
             shares = [tally.share for tally in ([people] if by_people else judges) if tally.share is not None]
             rows.append((max(shares, default=None), system, [
-                system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
+                system.label, n, *([read] if by_people else []),
                 *([_called(judges)] if judged else []),
                 *([_missed([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
@@ -239,10 +244,6 @@ def _explained(part: Part, order: str, *, missed: bool, several_judges: bool) ->
         yield "Of several judges, the fewest to the most."
     if order:
         yield order
-
-
-def _of(k: int, n: int, verb: str) -> str:
-    return f"{count(k)} of {count(n)} {verb} ({percent(k / n)})" if n else "none read"
 
 
 def _called(tallies: Sequence[DialogueTally]) -> str:

@@ -441,9 +441,6 @@ def levels(found: Named, ident: str) -> ReportTable:
     return ReportTable(f"entry-levels-{ident}", "What was given at each level", columns, rows)
 
 
-# How far a judge's reasons can be checked, and what people said of them on blind forms.
-
-
 _QUESTIONS = {
     "rationality": "the reasons make sense",
     "traceability": "what they say is in the text",

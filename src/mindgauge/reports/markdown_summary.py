@@ -32,6 +32,8 @@ MOST_CONTRASTS = 3
 
 def summary(report: Report, page: str) -> str:
     """Write what matters most with what limits it, and where the rest stands."""
+    figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
+    flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
@@ -39,7 +41,7 @@ def summary(report: Report, page: str) -> str:
         *_first(report),
         *_folded("In full, model by model", [*([plain(text)] for text in report.unfit), [plain(" ".join(report.people))], [plain(" ".join(report.lead))], *_answers(report), _quoted(report.caveats)]),
         _profile(report.profile) if report.profile is not None else [],
-        *_section("Where it is weak", _weak(report), report.weak.withheld),
+        *_section("Where it is weak", [*[*figures, *flows][:MOST_FIGURES], *report.weak.stock[:MOST_MODELS]], report.weak.withheld),
         *_section("How far to trust it", _claims(report.trust)[:MOST_FIGURES], report.trust.general),
         *_section(report.compared_title, _contrasts(report)[:MOST_CONTRASTS], [*report.paired.withheld, *map(sentence, report.paired.notes)] if report.paired else []),
         *_section("What went wrong", [], report.wrong.facts),
@@ -111,12 +113,6 @@ def _section(title: str, claims: Sequence[str], notes: Sequence[str]) -> list[li
 def _claim(finding: str, *limits: str) -> str:
     """Put what limits a finding behind it."""
     return " ".join([ended(finding), *(ended(limit) for limit in limits if limit)])
-
-
-def _weak(report: Report) -> list[str]:
-    figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
-    flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
-    return [*[*figures, *flows][:MOST_FIGURES], *report.weak.stock[:MOST_MODELS]]
 
 
 def _claims(trust: Trust) -> list[str]:
@@ -215,6 +211,3 @@ def _score(spot: Point | None) -> str:
         return NONE
     bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
-
-
-# One report for one or several runs: `report.html` for people, `report.json` for machines, `report.md` for a pull request.

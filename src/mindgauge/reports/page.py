@@ -266,6 +266,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     between = compared.paired(runs, systems)
     suite_found = overview.opening(suite, runs, unchecked) if suite else []
     screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
+    closed = {run.folder: {s.benchmark.name for s in run.sections if s.benchmark.closed} for run in runs}
     report = Report(
         title=title([system.label for system in systems]),
         subtitle=_subtitle(runs, suite),
@@ -278,7 +279,10 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         unfit=system_findings.unfit(runs),
         people=[
             *answer_section.people_first(runs, systems),
-            *score_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
+            # Of the benchmarks about no reply nothing else says what people found.
+            *score_tables.sentences(
+                [e for run in runs for e in run.scores.frames if e.benchmark in closed[run.folder]]
+            ),
         ],
         lead=overview.lead(suite, runs, unchecked) if suite else [],
         answers=answers,
@@ -314,11 +318,6 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     if beside is not None:
         report.reader = f"{quote(reader_folder.place(beside).name)}/index.html"
     return report
-
-
-def _closed(run: OpenRun) -> set[str]:
-    """Return the benchmarks about no reply, of which nothing else says what people found."""
-    return {section.benchmark.name for section in run.sections if section.benchmark.closed}
 
 
 def _subtitle(runs: Sequence[OpenRun], suite: ProfileSection | None) -> str:

@@ -286,7 +286,7 @@ def _made(run: OpenRun) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
-        *_joined(manifest),
+        *(("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])),
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
@@ -336,13 +336,6 @@ def published_standing(record: Mapping[str, Any] | None, missing: Sequence[str] 
     reasons, but_for = replica.standing(record, missing)
     table = "" if reasons or record is None else f"{record['table']} (protocol {record['protocol']})"
     return replica.comparability(table, reasons, but_for)
-
-
-def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say what joined the run when."""
-    return [
-        ("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])
-    ]
 
 
 def _held(run: OpenRun) -> str:

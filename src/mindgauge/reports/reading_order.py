@@ -132,7 +132,7 @@ def notes(
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
 
-ORDERS = heads("read in the order of | kind | must read:precise±")  # fmt: skip
+ORDERS = heads("read in the order of | kind | must read:precise±")
 """What every table says of an order of reading; see `_orders`."""
 
 
@@ -279,11 +279,6 @@ def _learned(reading: ReadingEffort, features: LearnedFeatures) -> Curve:
     return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
 
-def _of_strangers(reading: ReadingEffort, features: LearnedFeatures) -> float | None:
-    """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
-    return reading.effort(reading.learned(features, separate=reading.system)) if reading.system.max() else None
-
-
 def _escalated(
     run: OpenRun, number: int, section: Section, rule: str, judges: Mapping[tuple[int, str], System]
 ) -> Escalated | str:
@@ -315,13 +310,16 @@ def _escalated(
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
     all_features = features.everything(rated)
     learned = _learned(reading, all_features)
+    # What is read where nothing is learned from the model that wrote the reply; None where there is one model.
+    separate = reading.learned(all_features, separate=reading.system) if reading.system.max() else None
+    strangers = None if separate is None else reading.effort(separate)
     best = min(single, key=lambda curve: (curve.reads.value if curve.reads.value is not None else math.inf, curve.name))
     curves = [learned, *([jury] if jury else []), *single]
     drawn = [learned, *([jury] if jury else []), best]
     needed = math.ceil(escalation.TARGET * bad.sum() - 1e-9)
     remarks = [
         *promises(rated, bad, jury_risk),
-        *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
+        *notes(rated, drawn, strangers, left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
     ident = slug(name, number)
@@ -343,7 +341,7 @@ def guaranteed(result: Escalation) -> ReportTable:
     columns = heads(
         f"read in the order of | must read to find {percent(result.target)}:precise | conversations with unsafe:count | "
         f"needed to find:count | may pass with {percent(result.tolerated)} unsafe:precise | conversations:count | "
-        f"needed to pass:count"
+        "needed to pass:count"
     )
     rows: list[list[Cell]] = [
         [

@@ -16,7 +16,7 @@ from mindgauge.records.rubric import Scale
 from mindgauge.reports.content import ReportTable, heads
 from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.runs import GOLD, PERSON, RULE
-from mindgauge.reports.texts import beginning, clean
+from mindgauge.reports.texts import beginning, clean, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,18 +91,9 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
             pl.col("stock") == texts["stock"][0], ~pl.col("sample").map_elements(section.hides, pl.Boolean)
         )
         text = clean(beginning(texts["stock"][0])) if len(open_replies) else ""
-        shares.append(
-            [
-                system.label,
-                section.benchmark.name,
-                n,
-                len(stock_replies),
-                len(stock_replies) / n,
-                *bounds,
-                text,
-                texts["count"][0],
-            ]
-        )
+        shares.append([
+            system.label, section.benchmark.name, n, len(stock_replies), len(stock_replies) / n, *bounds, text, texts["count"][0],
+        ])  # fmt: skip
         rated_rows += [
             [system.label, *row] for row in _rated_rows(run, section, system.model, stock_replies["subject"])
         ]
@@ -151,11 +142,7 @@ def _rated_rows(run: OpenRun, section: Section, model: str, stock_subjects: pl.S
     )
     people = pl.col("rater_kind") == PERSON
     judges = of_model.filter(~people)["rater"].unique().sort()
-    unfit = {
-        entry.judge
-        for entry in run.scores.unfit
-        if (entry.benchmark, entry.criterion) == (section.benchmark.name, name)
-    }
+    unusable = unfit(run, section, name)
     for rater, rows in [
         ("people", of_model.filter(people)),
         *((j, of_model.filter(pl.col("rater") == j)) for j in judges),
@@ -163,7 +150,7 @@ def _rated_rows(run: OpenRun, section: Section, model: str, stock_subjects: pl.S
         parts = [
             rows.filter(pl.col("subject").is_in(stock_subjects.implode()) == is_stock) for is_stock in (True, False)
         ]
-        if parts[0].is_empty() or rater in unfit:
+        if parts[0].is_empty() or rater in unusable:
             continue
         card = run.standings.cards.get((section.benchmark.name, name, rater))
         if card is not None and card.limited and not run.standings.shown:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OPEN = ReliabilityGate({})
 """What holds where no cards were made: nothing is withheld."""
-NUMBERS = heads("value:interval | 95 % interval:interval | n:count | conversations:count | missing:count")  # fmt: skip
+NUMBERS = heads("value:interval | 95 % interval:interval | n:count | conversations:count | missing:count")
 """The columns of `numbers`."""
 WRONG, RIGHT = "wrong", "right"
 _MAJORITY = "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
@@ -58,20 +58,9 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
         listed = [score for score in scores if score.benchmark == benchmark and not _of_label(score)]
         if not listed:
             continue
-        columns = [
-            *heads("model | rated by | measure | of"),
-            *NUMBERS,
-            Column("worst … best"),
-        ]
+        columns = [*heads("model | rated by | measure | of"), *NUMBERS, Column("worst … best")]
         rows = [
-            [
-                score.model,
-                score.rater,
-                titled(score),
-                score.slice,
-                *numbers(score, gate),
-                _bounds(score, gate),
-            ]
+            [score.model, score.rater, titled(score), score.slice, *numbers(score, gate), _bounds(score, gate)]
             for score in listed
         ]
         note = " ".join(_how_counted(result, listed))
@@ -188,14 +177,7 @@ def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | N
         return None
     columns = [*heads("model | rated by | measure | where"), *NUMBERS]
     rows: list[list[Cell]] = [
-        [
-            score.model,
-            score.rater,
-            titled(score),
-            score.slice,
-            *numbers(score, gate),
-        ]
-        for score in cells.values()
+        [score.model, score.rater, titled(score), score.slice, *numbers(score, gate)] for score in cells.values()
     ]
     return ReportTable("worst-cells", "Worst cells", columns, rows)
 
@@ -297,7 +279,7 @@ def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
     listed = [(model, scores) for model, scores in by_model.items() if not (only_model and model == _ALL)]
     columns = [Column("label")]
     for model, _ in listed:
-        columns += heads(f"{model}:precise | {model} from:precise | {model} to:precise")
+        columns += [Column(f"{model}{end}", "precise") for end in ("", " from", " to")]
     rows: list[list[Cell]] = []
     for same in zip(*(scores for _, scores in listed), strict=True):
         bounds = [cell for score in same for cell in (score.value, score.low, score.high)]

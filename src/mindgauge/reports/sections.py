@@ -207,9 +207,6 @@ class Trust(msgspec.Struct):
     trials: list[RubricTrials] = []
 
 
-# What a report says, as records: the page, the JSON file and the summary are three renderings of one `Report`.
-
-
 MOST_OPEN = 4
 """Benchmarks whose parts of a report stand open; of more, each is folded."""
 

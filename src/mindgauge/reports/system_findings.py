@@ -186,10 +186,7 @@ def told(
     judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [always_the_same(section, system)] if scores else []
-        sentences = [
-            *_closed(scores, constant(run, section), section.benchmark),
-            *_distributions(scores, section),
-        ]
+        sentences = [*_closed(scores, constant(run, section), section.benchmark), *_distributions(scores, section)]
     else:
         first = [] if people_told else people_first(section, system)
         sentences, last = list(_open(scores, judging)), []

@@ -270,11 +270,12 @@ def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[dict[str, Any]]:
         raters, lines = list(own), list[dict[str, Any]]()
         for verdict in raters:
             reasons = _unread(verdict, read)
+            given = [(mark.value, mark.status) for mark in verdict.marks]
             last = lines[-1] if lines else None
-            if last is not None and not reasons and not last["reasons"] and _same(verdict, last["raters"][0]):
+            if last is not None and not reasons and not last["reasons"] and last["given"] == given:
                 last["raters"].append(verdict)
             else:
-                lines.append({"raters": [verdict], "reasons": reasons, "marks": verdict.marks})
+                lines.append({"raters": [verdict], "reasons": reasons, "marks": verdict.marks, "given": given})
         meanings = {mark.level: mark for verdict in raters for mark in verdict.marks if mark.level}
         groups.append({
             "criterion": name, "harm": raters[0].harm, "contested": raters[0].contested, "lines": lines, "meanings": list(meanings.values()),
@@ -291,11 +292,6 @@ def _unread(verdict: RaterVerdicts, read: set[tuple[object, ...]]) -> list[Verdi
             read.add(key)
             reasons.append(mark)
     return reasons
-
-
-def _same(verdict: RaterVerdicts, other: RaterVerdicts) -> bool:
-    first, second = ([(mark.value, mark.status) for mark in v.marks] for v in (verdict, other))
-    return first == second
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:

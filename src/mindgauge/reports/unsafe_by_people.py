@@ -91,7 +91,8 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     if not names:
         return None
     tags = section.benchmark.groups.get(group, {}).items()
-    inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
+    among = (pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False) for tag, values in tags)
+    inside = pl.all_horizontal(pl.lit(value=True), *among)
     of_model = [pl.col("model") == model] if model else []
     chosen_rows = (~inside if outside else inside, *of_model)
     replies = section.of_concern.filter(*chosen_rows)
@@ -111,10 +112,6 @@ def _weighted(subjects: pl.DataFrame, event: str) -> Interval | None:
     if not drawn.is_drawn(subjects):
         return None
     return sampling.share(subjects[event].cast(pl.Float64).fill_null(float("nan")).to_numpy(), drawn.sample(subjects))
-
-
-def _among(tag: str, values: Sequence[str]) -> pl.Expr:
-    return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
 
 
 def found_by(section: Section) -> Iterator[UnsafeRecall]:

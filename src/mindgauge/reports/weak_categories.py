@@ -163,9 +163,6 @@ def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     return ReportTable("scores", "Every score", columns, rows)
 
 
-# Dots with intervals: shares and levels, and yes-or-no criteria, gates first, then support, then harm.
-
-
 def _opens(system: System, score: Score) -> str:
     """Return which lines of the reader a score is about: a model's on a part of a benchmark, judged or not by somebody."""
     judged = {} if score.rater == score.model else {"criterion": score.criterion, "by": score.rater}
@@ -212,7 +209,7 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
     finding = _yes_finding(dots, rows, noun, better=better)
     columns = heads(
         f"criterion | model | yes:share± | n:count | {noun.cluster}s:count | missing:count | "
-        f"if all missing worst:share | if all missing best:share"
+        "if all missing worst:share | if all missing best:share"
     )
     n = f"n {counts(dot.n for dot in dots)}"
     direction = {True: "; more is better", False: "; fewer is better", None: ""}[better]

@@ -110,9 +110,6 @@ def _spot(chart: svg.RowChart, axis: svg.LinearAxis, spot: Point, y: float, *, e
         canvas.estimate(svg.style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
 
 
-# Systems on one measure as static SVG: dots with intervals and, beside them, the ranks that each may have.
-
-
 def draw_paired(contrast: MeasureComparison, width: int) -> str:
     """Draw a contrast as SVG, `width` pixels wide."""
     narrow = width == svg.NARROW
@@ -149,9 +146,6 @@ def _paired_row(
     canvas.line((ranks.at(place.rank_low) - 3, y), (ranks.at(place.rank_high) + 3, y), look.shade, thick=6)
     span = f"{place.rank_low}" if place.rank_low == place.rank_high else f"{place.rank_low}–{place.rank_high}"
     canvas.text(span, width, y + 5, anchor="end", shade=svg.INK if place.system else svg.MUTED)
-
-
-# The picture of agreement as static SVG: a row for each card, agreement and bias side by side, the verdict in words.
 
 
 _TOP, _GAP = 22, 24
@@ -273,9 +267,6 @@ def _bias(canvas: svg.Canvas, axis: svg.LinearAxis, row: JudgeRow, y: float) -> 
         canvas.head(x, y, _RIGHT if value > 0 else _LEFT, shade)
     else:
         canvas.line((x, y - 5), (x, y + 5), shade, thick=2)
-
-
-# The pictures of a stress test as static SVG: a row for each comparison, a mark for each criterion, no effect in the middle.
 
 
 _STRESS_EACH, _EDGE = 15, 20

@@ -113,9 +113,6 @@ def draw_key(ribbon: Ribbon, width: int, *, perceived: bool) -> str:
     return canvas.svg(width, canvas.key(entries, 20, width, 16))
 
 
-# How long until a risk is recognised: steps, with the numbers at risk below.
-
-
 _PLOT_LEFT, _PLOT_TOP, _PLOT_HIGH = 48, 30, 220
 
 
@@ -212,9 +209,6 @@ def _sample(canvas: svg.Canvas, outcome: int, x: float, y: float) -> None:
     _fill(canvas, outcome, svg.INK, x, y - 10, 18)
     if outcome < len(_SHADES):
         canvas.box(x, y - 10, 18, _THICK, "none", stroke=svg.INK)
-
-
-# The decision path as static SVG: a rail down the nodes, what ends at each beside it, and how many go on.
 
 
 _RAIL, _TEXT = 11, 30

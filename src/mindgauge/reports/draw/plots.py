@@ -74,9 +74,6 @@ def _stretch(
     canvas.polyline(points, look.shade, dash=svg.DASHES[number % len(svg.DASHES)])
 
 
-# What people must read, as static SVG: what is found against what is read, a line for each order of reading.
-
-
 _ESCALATION_LEFT, _TOP, _RIGHT, _SAMPLE = 48, 26, 20, 34
 _DASHES = {"fitted": "", "jury": "9 4", "judge": "2 3"}
 _IDEAL = "1 4"
@@ -116,9 +113,6 @@ def draw_escalation(escalated: Escalated, width: int) -> str:
 
 def _shade(curve: Curve) -> str:
     return svg.INK if curve.judge is None else svg.colour(curve.judge)
-
-
-# Reliability diagrams as static SVG: how often a classifier is right when it says that it is so and so sure.
 
 
 _CALIBRATION_LEFT, _GAP, _BARS = 48, 34, 40
@@ -180,9 +174,6 @@ def _diagram(canvas: svg.Canvas, bins: Sequence[Bin], look: svg.Style, place: tu
     canvas.small("share right", edge - 42, top - 14)
     canvas.small("n", edge - 8, foot - 4, anchor="end")
     return foot + 46
-
-
-# The model's numbers against people's as static SVG, a small picture for each system; the diagonal is full agreement.
 
 
 def draw_scatter(picture: Scatter, width: int) -> str:

@@ -150,21 +150,13 @@ def joined(*parts: str) -> str:
     """Join parts, with a blank where Han and Latin meet, and none between Han; what stands inside a part is left as it is."""
     text = ""
     for part in parts:
-        first, last = _first(part), _last(text)
+        first, last = part.lstrip(" ")[:1], text.rstrip(" ")[-1:]
         if first and last and (text[-1] == " " or part[0] == " ") and (_full(first) and _full(last)):
             text, part = text.rstrip(" "), part.lstrip(" ")  # noqa: PLW2901 - the blank between them
         elif text and part and text[-1] not in _CLOSED and part[0] not in _CLOSED and _full(first) != _full(last):
             text += " "
         text += part
     return text
-
-
-def _first(text: str) -> str:
-    return text.lstrip(" ")[:1]
-
-
-def _last(text: str) -> str:
-    return text.rstrip(" ")[-1:]
 
 
 def _full(sign: str) -> bool:

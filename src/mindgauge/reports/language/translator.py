@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import text as english_text
 from mindgauge.records.english import lowered
@@ -425,7 +425,9 @@ def _cases(report: Report) -> Iterator[Case]:
 def _pairs(report: Report, language: str) -> Iterator[tuple[str, str]]:
     """Yield a rubric's words in English and in the language: criteria, and levels by their protocol."""
     for criterion in (criterion for instrument in report.how.instruments for criterion in instrument.criteria):
-        yield from _both(criterion["texts"], language)
+        texts = criterion["texts"]
+        if texts.get(memory.ENGLISH) and texts.get(language):
+            yield texts[memory.ENGLISH], texts[language]
         levels: dict[str, dict[str, list[tuple[str, str]]]] = {}
         for wording in criterion["wordings"]:
             levels.setdefault(wording["protocol"], {})[wording["language"]] = wording["levels"]
@@ -433,8 +435,3 @@ def _pairs(report: Report, language: str) -> Iterator[tuple[str, str]]:
             if memory.ENGLISH in by_language and language in by_language:
                 pairs = zip(by_language[memory.ENGLISH], by_language[language], strict=True)
                 yield from ((english[1], other[1]) for english, other in pairs)
-
-
-def _both(texts: dict[str, Any], language: str) -> Iterator[tuple[str, str]]:
-    if texts.get(memory.ENGLISH) and texts.get(language):
-        yield texts[memory.ENGLISH], texts[language]

@@ -75,9 +75,6 @@ class ProfileSection(msgspec.Struct):
         return [name for dimension in self.dimensions for name in dimension.confused]
 
 
-# Who is profiled: each model of a profile as the system that carries its colour and label on the page.
-
-
 def labels_of(systems: Mapping[str, System]) -> dict[str, str]:
     """Return what each model of a profile is called on the page."""
     return {name: system.label for name, system in systems.items()}
@@ -104,7 +101,7 @@ def section_of(runs: Sequence[OpenRun], score: TaskScore) -> tuple[OpenRun, Sect
 
 def allowed(profile: Profile, runs: Sequence[OpenRun]) -> Profile:
     """Take out, or mark, the scores of judges that may not give them, and the dimensions that are made of these."""
-    limited = {(s.task, s.model): _limited(runs, s) for s in profile.tasks}
+    limited = {(s.task, s.model): any(card.limited for card in _cards(runs, s)) for s in profile.tasks}
     show_unreliable = all(run.standings.shown for run in runs)
     tasks = [_marked(s, shown=show_unreliable) if limited[s.task, s.model] else s for s in profile.tasks]
     dimensions = [
@@ -112,11 +109,6 @@ def allowed(profile: Profile, runs: Sequence[OpenRun]) -> Profile:
         for d in profile.dimensions
     ]
     return msgspec.structs.replace(profile, tasks=tasks, dimensions=dimensions)
-
-
-def _limited(runs: Sequence[OpenRun], score: TaskScore) -> bool:
-    """Whether a judge's card on one of the criteria says that people must rate."""
-    return any(standing.limited for standing in _cards(runs, score))
 
 
 def not_estimable(runs: Sequence[OpenRun], score: TaskScore) -> bool:
@@ -249,7 +241,8 @@ def _untold(ranked: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     """Say who cannot be told apart from whom."""
     inside = {score.model for score in ranked}
     pairs = [(better.model, other.model) for place, better in enumerate(ranked) for other in ranked[place + 1 :]]
-    open_ = [pair for pair in pairs if pair[1] in _score(ranked, pair[0]).indistinguishable]
+    indistinguishable = {score.model: score.indistinguishable for score in ranked}
+    open_ = [pair for pair in pairs if pair[1] in indistinguishable[pair[0]]]
     if not open_:
         return "Each of them can be told apart from every other" if len(ranked) > 2 else "They can be told apart"
     if len(open_) == len(pairs):
@@ -262,10 +255,6 @@ def _untold(ranked: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     if not others:
         return f"{labels[first.model]}, the first, can be told apart from all others"
     return f"{labels[first.model]}, the first, cannot be told apart from {named(others)}"
-
-
-def _score(scores: Sequence[DimensionScore], model: str) -> DimensionScore:
-    return next(score for score in scores if score.model == model)
 
 
 def lowest_task(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:

@@ -123,20 +123,10 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
         )
         answered = answers["value"][0] if len(answers) else "nothing usable"
         target_note = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
-        dialogue, about = texts.chat(section, sample, texts.quoted(marks))
-        hidden = texts.withheld(run, section, sample.id)
         return Case(
-            texts.anchor("message", subject),
-            category,
-            f"answered {words(answered)}",
-            target_note,
-            system,
-            dialogue,
-            about,
-            marks,
-            hidden,
-            texts.words(section, sample),
-        )
+            texts.anchor("message", subject), category, f"answered {words(answered)}", target_note, system,
+            *texts.chat(section, sample, texts.quoted(marks)), marks, texts.withheld(run, section, sample.id), texts.words(section, sample),
+        )  # fmt: skip
     rated = run.store.reply(benchmark.name, subject)
     assert rated is not None
     sample = rated.answered(run.store.sample(benchmark.name, rated.sample))

@@ -206,10 +206,7 @@ def named(texts: pl.Series) -> Record:
     names = texts.drop_nulls().unique(maintain_order=True)
     names = names.filter(names != "")
     places = {name: place for place, name in enumerate(names.to_list(), 1)}
-    return {
-        "names": list(places),
-        "places": packed(texts.replace_strict(places, default=0, return_dtype=pl.Int64)),
-    }
+    return {"names": list(places), "places": packed(texts.replace_strict(places, default=0, return_dtype=pl.Int64))}
 
 
 def sets(lines: pl.Series, members: pl.Series, length: int) -> Record:
