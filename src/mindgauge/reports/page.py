@@ -23,7 +23,6 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports import (
-    answer_section,
     clinical,
     compared,
     content,
@@ -260,8 +259,8 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     weaknesses = weak_categories.weak(runs, systems, on_page)
     elsewhere = on_page | {item.anchor for item in weaknesses.cited}
     suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
-    unchecked = answer_section.unchecked(runs)
-    answers = answer_section.answers(runs, systems, apart=suite is not None)
+    unchecked = system_findings.unchecked(runs)
+    answers = system_findings.model_answers(runs, systems, apart=suite is not None)
     trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
     between = compared.paired(runs, systems)
     suite_found = overview.opening(suite, runs, unchecked) if suite else []
@@ -278,7 +277,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
         unfit=system_findings.unfit(runs),
         people=[
-            *answer_section.people_first(runs, systems),
+            *system_findings.people_statements(runs, systems),
             # Of the benchmarks about no reply nothing else says what people found.
             *score_tables.sentences(
                 [e for run in runs for e in run.scores.frames if e.benchmark in closed[run.folder]]
@@ -289,12 +288,12 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         tasks=[],
         caveats=[
             *system_findings.meanings([section for run in runs for section in run.sections]),
-            *answer_section.shared(answers),
-            *answer_section.caveats(runs),
-            *answer_section.kept(runs),
+            *system_findings.shared(answers),
+            *system_findings.caveats(runs),
+            *system_findings.kept(runs),
             *([unchecked] if unchecked and not suite else []),
         ],
-        not_shown=overview.not_shown(suite) if suite else answer_section.not_shown(runs),
+        not_shown=overview.not_shown(suite) if suite else system_findings.not_shown(runs),
         profile=suite,
         reading=reading,
         clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
@@ -312,7 +311,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         withheld=[suppressed for run in runs for suppressed in withheld(str(run.folder), run.standings)],
     )
     if suite is not None:
-        report.tasks = answer_section.by_task(
+        report.tasks = system_findings.by_task(
             runs, systems, report.titles, overview.findings(suite), overview.headlines(suite, runs)
         )
     if beside is not None:
