@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 146_750,
+    "lines of src/mindgauge": 145_650,
     "lines of analysis": 29_500,
     "lines of annotation": 8_650,
     "lines of benchmarks": 22_300,
@@ -33,12 +33,12 @@ BUDGETS = {
     "lines of models": 6_950,
     "lines of raters": 6_050,
     "lines of records": 13_300,
-    "lines of reports": 24_400,
+    "lines of reports": 23_250,
     "lines of runs": 6_800,
     "lines of stats": 9_150,
     "lines of store": 3_300,
-    "files": 800,
-    "classes that carry values": 993,
+    "files": 770,
+    "classes that carry values": 955,
     "commands": 46,
     "options": 533,
     "options that `run --help` shows": 52,
