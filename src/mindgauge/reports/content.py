@@ -291,7 +291,7 @@ _TAGS = {"category", "label", "language", "persona"}
 def lines(**wanted: str | Sequence[str]) -> str:
     """Return the address of the lines that have all of some properties, of several values of one property any of them.
 
-    Properties are system (its label), benchmark, category, language, label, answer, persona, rater, sign (`signs.Sign`, in
+    Properties are system (its label), benchmark, category, language, label, answer, persona, rater, sign (`rows.Sign`, in
     small letters), criterion, level, by (who gave it) and q (a text that is searched for).
     """
     pairs = [

@@ -83,7 +83,7 @@ _RATED = {
 
 
 def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
-    """Return every rated reply with what its verdicts say (columns as `gravity.replies` has them), and its run and section.
+    """Return every rated reply with what its verdicts say (columns as `texts.replies` has them), and its run and section.
 
     Judges that cannot be used have no say.
     """
