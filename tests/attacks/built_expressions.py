@@ -44,9 +44,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "records.short_names:shortened": lambda: [re.compile(rf"(?:{WORD}|b)(?![\w-])")],
     "records.transcripts.file_names:NamePattern.__init__": lambda: [NamePattern("{model}_{tag.a}_*")._pattern, NamePattern("*_{run}_*")._pattern],
     "records.transcripts.labelled:_label": lambda: [labelled._label(frozenset()), labelled._label(frozenset({WORD}))],
-    "reports.glossary:_forms": lambda: [memory._forms()[0]],
-    "reports.language.markup:TermLinks.__init__": lambda: [re.compile("the bot|bot")],
-    "reports.language.patterns:parsed": list,  # English of ours, by words of ours
+    "reports.language.memory:_forms": lambda: [memory._forms()[0]],
+    "reports.language.spoken:TermLinks.__init__": lambda: [re.compile("the bot|bot")],
+    "reports.language.memory:parsed": list,  # English of ours, by words of ours
     "reports.language.translator:": translator._CUT.values,
     "runs.as_published:_among": lambda: [re.compile(rf"(?:.*[/#:])?{WORD}(?:-\d{{4}}(?:-\d\d-\d\d)?)?(?: \(.*\))?", re.DOTALL)],
 }  # fmt: skip
