@@ -12,7 +12,7 @@ from mindgauge.records.text import text
 
 def written() -> str:
     """Return the page."""
-    content = (Path(reports.__file__).parent / "glossary.toml").read_text(encoding="utf-8")
+    content = (Path(reports.__file__).parent / "language" / "glossary.toml").read_text(encoding="utf-8")
     terms = sorted(tomllib.loads(content)["terms"], key=lambda entry: entry["term"].lower())
     return page(
         "Glossary",

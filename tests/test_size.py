@@ -19,7 +19,7 @@ from mindgauge.cli.program import counted
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 139_050,
+    "lines of src/mindgauge": 137_850,
     "lines of analysis": 28_300,
     "lines of annotation": 8_050,
     "lines of benchmarks": 22_000,
@@ -28,19 +28,19 @@ BUDGETS = {
     "lines of models": 7_000,
     "lines of raters": 4_850,
     "lines of records": 13_100,
-    "lines of reports": 23_050,
+    "lines of reports": 21_900,
     "lines of runs": 6_600,
     "lines of stats": 9_150,
     "lines of store": 2_650,
-    "files": 711,
-    "classes that carry values": 922,
+    "files": 680,
+    "classes that carry values": 882,
     "commands": 36,
     "options": 422,
     "options that `run --help` shows": 13,
-    "words of documents": 53_350,
+    "words of documents": 53_400,
     "lines of README.md": 110,
     "words of SECURITY.md": 1_200,
-    "words of CHANGELOG.md": 1_050,
+    "words of CHANGELOG.md": 1_100,
     "words of the longest page": 1_300,
 }
 """Figure → what it may be at most."""

@@ -20,8 +20,7 @@ from mindgauge.analysis import stock
 from mindgauge.analysis.gate import measured
 from mindgauge.cli.comparison import show
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.table_renderings import as_csv
+from mindgauge.reports.content import Column, ReportTable, as_csv
 from mindgauge.store import Store, manifest
 from tests.in_process import mindgauge as command
 from tests.made_once import made_once

@@ -12,8 +12,7 @@ from mindgauge.raters import plain, risk_cues
 from mindgauge.records.redaction.personal import RULES, _as_words
 from mindgauge.records.transcripts import labelled
 from mindgauge.records.transcripts.reading import NamePattern
-from mindgauge.reports import glossary
-from mindgauge.reports.language import translator
+from mindgauge.reports.language import memory, translator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,9 +45,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "records.short_names:shortened": lambda: [re.compile(rf"(?:{WORD}|b)(?![\w-])")],
     "records.transcripts.file_names:NamePattern.__init__": lambda: [NamePattern("{model}_{tag.a}_*")._pattern, NamePattern("*_{run}_*")._pattern],
     "records.transcripts.labelled:_label": lambda: [labelled._label(frozenset()), labelled._label(frozenset({WORD}))],
-    "reports.glossary:_forms": lambda: [glossary._forms()[0]],
-    "reports.language.markup:TermLinks.__init__": lambda: [re.compile("the bot|bot")],
-    "reports.language.patterns:parsed": list,  # English of ours, by words of ours
+    "reports.language.memory:_forms": lambda: [memory._forms()[0]],
+    "reports.language.spoken:TermLinks.__init__": lambda: [re.compile("the bot|bot")],
+    "reports.language.memory:parsed": list,  # English of ours, by words of ours
     "reports.language.translator:": translator._CUT.values,
     "runs.as_published:_among": lambda: [re.compile(rf"(?:.*[/#:])?{WORD}(?:-\d{{4}}(?:-\d\d-\d\d)?)?(?: \(.*\))?", re.DOTALL)],
 }  # fmt: skip

@@ -141,5 +141,5 @@ def test_every_writer_of_csv_and_xml_goes_through_one_place() -> None:
                 and not ast.unparse(node).startswith("tabular.")
             ):
                 found.append(path.relative_to(SOURCE).as_posix())
-    assert sorted(found) == ["records/text.py", "reports/export/folder.py", "reports/table_renderings.py"]
+    assert sorted(found) == ["records/text.py", "reports/content.py", "reports/export/folder.py"]
     assert "map(neutralised, frames)" in (SOURCE / "reports/export/folder.py").read_text("utf-8")

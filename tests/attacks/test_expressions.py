@@ -83,7 +83,7 @@ def test_names_of_files_have_a_length() -> None:
 
 
 def test_a_translated_page_keeps_every_character_of_its_scripts() -> None:
-    from mindgauge.reports.language.markup import _TOKEN
+    from mindgauge.reports.language.spoken import _TOKEN
 
     scripts = [path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.js")]
     assert len(scripts) > 10

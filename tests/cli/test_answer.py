@@ -17,10 +17,9 @@ from mindgauge.records import Exchange, Status
 from mindgauge.records.alike import put_together
 from mindgauge.records.short_names import short_names, shortened
 from mindgauge.reports import page
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, narrowed
 from mindgauge.reports.language import memory
 from mindgauge.reports.language.translator import Translator
-from mindgauge.reports.table_renderings import narrowed
 from tests import in_process
 from tests.cli.test_which_accuracy import RIGHT, WRONG, Answers, write
 from tests.made_once import made_once

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.cli import render, scores
 from mindgauge.reports import score_tables
-from mindgauge.reports.content import Cell, Column, Kind, ReportTable
+from mindgauge.reports.content import Cell, Column, Kind, ReportTable, joined
 from mindgauge.reports.render import environment
-from mindgauge.reports.table_renderings import joined
 from tests.cli.test_which_accuracy import RIGHT, WRONG, Answers, write
 
 NUMBERS = st.floats(0, 1) | st.floats(-5, 5).map(lambda x: x / 100)

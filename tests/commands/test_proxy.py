@@ -16,7 +16,7 @@ from mindgauge.analysis.score import Score, Scores
 from mindgauge.records import Rating, Status
 from mindgauge.records.errors import UsageError
 from mindgauge.reports import page, render
-from mindgauge.reports.language import of_report
+from mindgauge.reports.language.translator import translator_of
 from mindgauge.store import Store, manifest
 from tests.benchmarks.trustmh import made
 from tests.stub import PROBED, Stub, says, words
@@ -154,7 +154,7 @@ def test_the_report_has_it_in_words_in_both_languages(tmp_path: Path) -> None:
         in render.page(report, "report.json").casefold()
     )
     translated = structs.replace(report, language="zh")
-    translator = of_report.translator(translated)
+    translator = translator_of(translated)
     assert translator is not None
     assert "代理模型" in render.page(translated, "report.json", translator)
     assert translator.english == []

@@ -1,10 +1,12 @@
 """A profile of three invented models whose every number is known, and what stands behind its headlines."""
 
+from collections.abc import Mapping
+
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
 from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
-from mindgauge.reports.profile import overview, phrases, section
-from mindgauge.reports.profile.records import DimensionPart, SystemLabels
+from mindgauge.reports.profile import overview, records, section
+from mindgauge.reports.profile.records import DimensionPart
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]
@@ -130,7 +132,7 @@ def _of_model(place: int) -> list[TaskFigure]:
     ]  # fmt: skip
 
 
-def dimensions(who: SystemLabels) -> list[DimensionPart]:
+def dimensions(who: Mapping[str, System]) -> list[DimensionPart]:
     """Return every dimension of the profile with all its pictures."""
     whole, behind = profile(), panels()
     found = []
@@ -138,8 +140,12 @@ def dimensions(who: SystemLabels) -> list[DimensionPart]:
         scores = [score for score in whole.tasks if score.dimension == name]
         drawn = section.profile_pictures(scores, [panel for panel in behind if panel.task in tasks], who)
         anchor = f"profile-{name.casefold()}"
-        said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
+        said = records.rank_phrases(
+            [d for d in whole.dimensions if d.dimension == name], records.labels_of(who), few=False
+        )
         found.append(
-            DimensionPart(anchor, name, said, drawn, [], [], overview.tasks(scores, anchor, name, who.labels), [], [])
+            DimensionPart(
+                anchor, name, said, drawn, [], [], overview.tasks(scores, anchor, name, records.labels_of(who)), [], []
+            )
         )
     return found

@@ -15,7 +15,7 @@ from mindgauge.analysis.reliability.card import (
     ReliabilityCard,
     Share,
 )
-from mindgauge.reports import card_phrases, cards
+from mindgauge.reports import cards, reliability_gate
 from mindgauge.reports.content import System
 from mindgauge.reports.reliability_gate import RunCard
 
@@ -64,16 +64,16 @@ def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMA
     ],
 )  # fmt: skip
 def test_the_title_says_what_the_cards_allow(cards: list[tuple[str, ...]], title: str) -> None:
-    assert card_phrases.finding([(card[0], standing(*card)) for card in cards]) == title
+    assert reliability_gate.finding([(card[0], standing(*card)) for card in cards]) == title
 
 
 def test_what_is_not_shown_is_said_with_its_reason() -> None:
     one = {"a": [standing("a", "safety", LIMITED)]}
-    assert list(card_phrases.not_shown(one, alone=True)) == [
+    assert list(reliability_gate.not_shown(one, alone=True)) == [
         "Safety is not shown: the judge a agrees too little with people (ICC(A,1) within systems 0.31, 0.5 levels more lenient than people; limited: people must rate)."
     ]
     two = one | {"b": [standing("b", "safety", LIMITED, estimates={"icc_a1_within": Bound(0.4, 0.3, 0.5)})]}
-    assert list(card_phrases.not_shown(two, alone=False)) == [
+    assert list(reliability_gate.not_shown(two, alone=False)) == [
         (
             "What the judges a and b say of safety is not shown: they agree too little with people "
             "(a: ICC(A,1) within systems 0.31, 0.5 levels more lenient than people; b: ICC(A,1) within systems 0.40; limited: people must rate)."
@@ -85,7 +85,7 @@ def test_what_is_not_shown_is_said_with_its_reason() -> None:
             standing("a", "warmth", LIMITED, estimates={"icc_a1_within": Bound(-0.1)}),
         ]
     }
-    assert list(card_phrases.not_shown(several, alone=True)) == [
+    assert list(reliability_gate.not_shown(several, alone=True)) == [
         "Safety and warmth are not shown: the judge a agrees too little with people (ICC(A,1) within systems −0.10 to 0.31; limited: people must rate)."
     ]
 
@@ -97,7 +97,7 @@ def test_caveats_name_each_verdict_and_put_judges_with_one_reason_together() -> 
         "c": [standing("c", "safety", NOT_ESTIMABLE), standing("c", "warmth", LIMITED)],
     }
     evidence = "ICC(A,1) within systems 0.31, 0.5 levels more lenient than people"
-    assert list(card_phrases.caveats(cards)) == [
+    assert list(reliability_gate.caveats(cards)) == [
         f"The judge a agrees with people well enough to rate warmth on its own ({evidence}).",
         f"On safety, people must check the judge a before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE}).",
         f"How far the judges b and c can be trusted on safety is not estimable: {REASON}.",
@@ -120,8 +120,11 @@ AGREES = {"icc_a1_within": Bound(0.9, 0.85, 0.95)}
 def test_who_agrees_and_misses_what_is_unsafe_is_said_to_miss_it() -> None:
     missing = Licence(LIMITED, [REASON], ["unsafe"])
     blind = standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES, rate_replies=missing)
-    assert card_phrases.finding([("a", blind)]) == "People must rate safety: a misses too much of what they call unsafe"
-    assert list(card_phrases.not_shown({"a": [blind]}, alone=False)) == [
+    assert (
+        reliability_gate.finding([("a", blind)])
+        == "People must rate safety: a misses too much of what they call unsafe"
+    )
+    assert list(reliability_gate.not_shown({"a": [blind]}, alone=False)) == [
         (
             "What the judge a says of safety is not shown: it misses too much of what people call unsafe (ICC(A,1) within systems 0.90; "
             "it finds 2 of 20 replies that people call unsafe; of 100 replies that it passes, up to 44 are unsafe; limited: people must rate)."
@@ -130,7 +133,7 @@ def test_who_agrees_and_misses_what_is_unsafe_is_said_to_miss_it() -> None:
     both = standing(
         "a", "safety", LIMITED, danger=MISSES, rate_replies=Licence(LIMITED, [REASON], ["unsafe", "agreement"])
     )
-    [sentence] = card_phrases.not_shown({"a": [both]}, alone=False)
+    [sentence] = reliability_gate.not_shown({"a": [both]}, alone=False)
     assert "it agrees too little with people and misses too much of what they call unsafe" in sentence
 
 
@@ -139,7 +142,7 @@ def test_judges_with_other_faults_have_sentences_of_their_own() -> None:
         "a": [standing("a", "safety", LIMITED, danger=MISSES, rate_replies=Licence(LIMITED, [REASON], ["unsafe"]))],
         "b": [standing("b", "safety", LIMITED, danger=FINDS)],
     }
-    first, second = card_phrases.not_shown(cards, alone=True)
+    first, second = reliability_gate.not_shown(cards, alone=True)
     assert first.startswith("Safety is not shown: the judge a misses too much")
     assert second.startswith("Safety is not shown: the judge b agrees too little with people (ICC")
     assert (
@@ -150,17 +153,17 @@ def test_judges_with_other_faults_have_sentences_of_their_own() -> None:
 
 def test_a_judge_whose_unsafe_end_is_unknown_does_not_say_that_replies_are_safe() -> None:
     few = at_the_end(Share(1.0, 0.29, 1.0, 3, 3, 3.0), Share(0.0, 0.0, 0.1, 0, 37, 37.0))
-    [sentence] = card_phrases.caveats({"a": [standing("a", "safety", BLIND_END, danger=few)]})
+    [sentence] = reliability_gate.caveats({"a": [standing("a", "safety", BLIND_END, danger=few)]})
     assert sentence.startswith(
         "On safety, people called too few replies unsafe to show how many of those the judge a finds, so its scores do not show that replies are safe"
     )
     several = [standing("a", name, MODERATE, danger=end) for name, end in (("safety", MISSES), ("warmth", FINDS))]
-    [sentence] = card_phrases.caveats({"a": several})
+    [sentence] = reliability_gate.caveats({"a": several})
     assert "; of what people call unsafe it finds 10 % to 100 %; " in sentence
 
 
 def test_on_a_scale_whose_highest_level_is_the_worst_more_is_more_severe() -> None:
-    [sentence] = card_phrases.not_shown({"a": [standing("a", "toxicity", LIMITED, falling=True)]}, alone=True)
+    [sentence] = reliability_gate.not_shown({"a": [standing("a", "toxicity", LIMITED, falling=True)]}, alone=True)
     assert "0.5 levels more severe than people" in sentence
 
 

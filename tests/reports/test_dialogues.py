@@ -17,7 +17,7 @@ from tests.reports import talked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.reports.dialogue_records import DialoguePart
+    from mindgauge.reports.draw.records import DialoguePart
     from mindgauge.reports.sections import Report
 
 

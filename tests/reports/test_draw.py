@@ -152,9 +152,7 @@ def every_picture(name: str) -> list[str]:
     systems = [System(name, name, 0, number) for number in range(3)]
     whole = profiled.profile()
     who = cast(whole, systems)
-    named = msgspec.structs.replace(
-        who, systems={m: msgspec.structs.replace(s, label=name) for m, s in who.systems.items()}
-    )
+    named = {model: msgspec.structs.replace(system, label=name) for model, system in who.items()}
     records: list[object] = [overview.dots(whole, named), overview.radar(whole, named)]
     for dimension, tasks in profiled.TASKS.items():
         scores = [score for score in whole.tasks if score.dimension == dimension]

@@ -13,10 +13,10 @@ import pytest
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
-from mindgauge.reports.dialogue_tallies import DialogueTally
 from mindgauge.reports.language import memory
 from mindgauge.reports.language.translator import Translator
 from mindgauge.reports.page import write
+from mindgauge.reports.unsafe_by_people import DialogueTally
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGE, plant
 

@@ -12,7 +12,7 @@ import pytest
 from mindgauge import benchmarks
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview
-from mindgauge.reports.profile.lead import findings, lead, not_shown, points
+from mindgauge.reports.profile.overview import findings, lead, not_shown, points
 from mindgauge.reports.profile.records import ProfileSection, cast
 from tests.chromium import CHROMIUM
 from tests.reports import profiled, suite_run

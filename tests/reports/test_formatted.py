@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.reports.formatted import formatted, html
+from mindgauge.reports.render import markdown_html as html
+from mindgauge.reports.render import passage_html as formatted
 from mindgauge.reports.texts import passage
 from tests.reports.reader.conftest import ATTACKS
 

@@ -2,20 +2,20 @@
 
 import re
 
-from mindgauge.reports import glossary
+from mindgauge.reports.language import memory
 from mindgauge.reports.page import ReportFiles
 
 
 def test_every_term_has_one_sentence_and_no_form_belongs_to_two() -> None:
-    forms = [form.casefold() for term in glossary.terms() for form in term.forms]
+    forms = [form.casefold() for term in memory.terms() for form in term.forms]
     assert len(forms) == len(set(forms))
-    for term in glossary.terms():
+    for term in memory.terms():
         assert term.text.endswith(".")
         assert len(term.text) < 220
 
 
 def test_a_term_is_linked_once_in_its_longest_form_and_what_stands_around_it_is_escaped() -> None:
-    links = glossary.Links()
+    links = memory.Links()
     first = links("The entry test of <b>a judge</b>, and the entry test again.")
     assert str(first) == (
         'The <a class="term" href="#word-entry-test">entry test</a> of &lt;b&gt;a <a class="term" href="#word-judge">judge</a>'

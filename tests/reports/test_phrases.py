@@ -15,7 +15,7 @@ from mindgauge.benchmarks.metrics.metric_sentences import Comparators, least_rec
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.records.rubric import Criterion, Level, Scale
-from mindgauge.reports import rating_sentences
+from mindgauge.reports import score_tables
 from mindgauge.reports.language import memory
 from mindgauge.reports.language.translator import Translator
 from mindgauge.stats.proportion import clopper_pearson
@@ -117,7 +117,7 @@ def test_nothing_is_least_where_nothing_differs(recalls: list[Score]) -> None:
     ],
 )
 def test_a_model_that_always_says_the_same_is_found_out(answers: str, targets: str, warns: bool) -> None:
-    assert bool(rating_sentences.always_the_same(list(answers), list(targets))) == warns
+    assert bool(score_tables.always_the_same(list(answers), list(targets))) == warns
 
 
 def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score:
@@ -128,8 +128,8 @@ def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score
 FIVE = Criterion("warmth", Scale.ORDINAL, tuple(Level(value) for value in (1, 2, 3, 4, 5)), unsafe=(1, 2))
 
 
-def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> rating_sentences.RaterTally:
-    made = rating_sentences.RaterTally(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
+def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> score_tables.RaterTally:
+    made = score_tables.RaterTally(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
     return made._replace(**more)
 
 
@@ -150,13 +150,13 @@ def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> rating_sen
         (mean(None, 6, 6), counted(6, 0, 0, 0, valued=0, feared=6), "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
     ],
 )  # fmt: skip
-def test_rated_replies(whole: Score, counts: rating_sentences.RaterTally, sentence: str) -> None:
-    assert rating_sentences.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
+def test_rated_replies(whole: Score, counts: score_tables.RaterTally, sentence: str) -> None:
+    assert score_tables.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
 
 
 def test_a_bad_share_could_be_no_less_than_what_is_missing_and_known_to_be_bad() -> None:
     """12 of 40 replies have no verdict: were they bad, 14 of 40 would be, and the bound lies above that."""
-    said = rating_sentences.rated(
+    said = score_tables.rated(
         "The judge a", counted(40, 20, 2, 0, valued=28, feared=14), mean(3.0, 40, 12), "", "1 to 5"
     )
     most = re.search(r"as many as (\d+) %", said)
@@ -167,17 +167,17 @@ def test_a_bad_share_could_be_no_less_than_what_is_missing_and_known_to_be_bad()
 
 def test_where_more_is_worse_the_scale_says_so() -> None:
     counts = counted(4, 1, 1, 1, best=(0,), worst=(4, 3, 2))
-    said = rating_sentences.rated("The person Anna", counts, mean(1.0, 4), "", "4 (worst) to 0 (best)")
+    said = score_tables.rated("The person Anna", counts, mean(1.0, 4), "", "4 (worst) to 0 (best)")
     assert said.startswith("The person Anna rated 4 replies: 1 at 0, and 1 at 2 to 4 (25 %;")
     assert said.endswith("the mean is 1.0 on the scale from 4 (worst) to 0 (best).")
 
 
 def test_a_judge_of_which_nobody_can_tell_how_far_to_trust_it_is_called_that() -> None:
     assert (
-        rating_sentences.rater("a/b", person=False, doubtful=True)
+        score_tables.rater_phrase("a/b", person=False, doubtful=True)
         == "The judge a/b (how far this judge can be trusted is not estimable)"
     )
-    assert rating_sentences.rater("Anna", person=True) == "The person Anna"
+    assert score_tables.rater_phrase("Anna", person=True) == "The person Anna"
 
 
 LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="category=no_crisis")
@@ -198,14 +198,14 @@ LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="catego
 )
 def test_who_rated_a_category_lowest_is_counted_in_judges(raters: str, judges: str, by: str) -> None:
     means = {rater: [LOW, HIGH] for rater in raters}
-    assert rating_sentences.lowest_categories(means, list(judges)) == [
+    assert score_tables.lowest_categories(means, list(judges)) == [
         f"Rated worst{by} were replies to self-harm (mean 2.0, n 8)."
     ]
 
 
 def test_judges_that_do_not_agree_on_the_lowest_category_are_told_apart() -> None:
     means = {"a": [LOW, HIGH], "b": [LOW, msgspec.structs.replace(HIGH, value=1.0)]}
-    assert len(rating_sentences.lowest_categories(means, ["a", "b"])) == 2
+    assert len(score_tables.lowest_categories(means, ["a", "b"])) == 2
 
 
 def test_the_worst_category_of_a_measure_of_which_less_is_better_is_the_highest() -> None:
@@ -221,17 +221,15 @@ def test_many_criteria_are_one_sentence() -> None:
         mean(None, 40, 40, criterion="warmth"),
     ]
     said = "The judge judge rated 40 replies on 2 criteria: means go from 2.1 (guidance) to 4.0 (safety); 43 verdicts could not be used."
-    assert rating_sentences.profile("The judge judge", means, criteria, "") == said
-    assert rating_sentences.profile("Anna", means[:1], criteria, "") == "Anna rated 40 replies on guidance: mean 2.1."
-    assert rating_sentences.profile("Bea", means[2:], criteria, "").startswith(
-        "Bea gave no usable verdict on its replies"
-    )
+    assert score_tables.profile("The judge judge", means, criteria, "") == said
+    assert score_tables.profile("Anna", means[:1], criteria, "") == "Anna rated 40 replies on guidance: mean 2.1."
+    assert score_tables.profile("Bea", means[2:], criteria, "").startswith("Bea gave no usable verdict on its replies")
 
 
 def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best() -> None:
     harm = Criterion("harm", Scale.ORDINAL, tuple(Level(value) for value in (4, 3, 2, 1, 0)), unsafe=(4, 3))
     means = [mean(1.0, 9, criterion="harm"), mean(2.0, 9, criterion="warmth")]
-    said = rating_sentences.profile("J", means, {"harm": harm, "warmth": FIVE}, "")
+    said = score_tables.profile("J", means, {"harm": harm, "warmth": FIVE}, "")
     assert said == "J rated 9 replies on 2 criteria: means go from 2.0 (warmth, 1 to 5) to 1.0 (harm, 4 to 0)."
 
 
@@ -250,13 +248,13 @@ def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best
 def test_a_measure_without_a_sentence_of_its_own_has_its_value_said(
     scores: list[Score], title: str, sentence: str
 ) -> None:
-    assert rating_sentences.headline("the judge a", scores, title) == sentence
+    assert score_tables.headline_sentence("the judge a", scores, title) == sentence
 
 
 @pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])
 def test_few_conversations_are_said_to_be_few(clusters: int, start: str) -> None:
-    assert rating_sentences.small(clusters).startswith(start)
-    assert bool(rating_sentences.small(clusters)) == bool(start)
+    assert score_tables.small(clusters).startswith(start)
+    assert bool(score_tables.small(clusters)) == bool(start)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from mindgauge.reports import runs as opened
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.profile import overview, phrases, section
+from mindgauge.reports.profile import overview, records, section
 from mindgauge.reports.profile.records import allowed, cast
 from mindgauge.reports.runs import OpenRun, Section
 from tests.reports import profiled, suite_run
@@ -152,34 +152,34 @@ def test_the_table_behind_names_whose_score_it_is_and_what_is_missing(shown: dic
 def test_the_lowest_cell_of_each_model_is_outlined_and_a_missing_one_says_why() -> None:
     heat = overview.heat(profiled.profile(), WHO)
     for place in range(len(profiled.MODELS)):
-        cells = [row.cells[place] for row in heat.rows]
-        lowest = min(cell.value for cell in cells if cell.value is not None)
-        assert [cell.value for cell in cells if cell.worst] == [lowest]
-    missing = next(row for row in heat.rows if row.title == "Escalation").cells[2]
-    assert (missing.value, missing.why) == (None, profiled.WHY)
+        cells = [row["cells"][place] for row in heat.rows]
+        lowest = min(cell["value"] for cell in cells if cell["value"] is not None)
+        assert [cell["value"] for cell in cells if cell["worst"]] == [lowest]
+    missing = next(row for row in heat.rows if row["title"] == "Escalation")["cells"][2]
+    assert (missing["value"], missing["why"]) == (None, profiled.WHY)
     assert heat.finding == "Lowest: Severity (0.12, gamma; guessing gives 0.25)"
 
 
 def test_findings_follow_from_ranks() -> None:
-    scores, labels = profiled.profile().dimensions, WHO.labels
-    assert phrases.ahead(scores, labels, set()) == (
+    scores, labels = profiled.profile().dimensions, records.labels_of(WHO)
+    assert records.ahead(scores, labels, set()) == (
         "Ahead of all others: acme/alpha-2 in resisting misuse, keeping confidences and steadiness under noise; beta<b>bold</b> in ethical dilemmas. "
         "In 4 of 8 the first cannot be told apart from the next"
     )
     everywhere = {score.dimension for score in scores}
-    assert phrases.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
+    assert records.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
     reliability = [score for score in scores if score.dimension == "Counselling tasks"]
-    assert phrases.standing(reliability, labels, few=False) == [
+    assert records.rank_phrases(reliability, labels, few=False) == [
         "Possible ranks: acme/alpha-2 1 to 2, beta<b>bold</b> 1 to 3 and gamma 3.",
         "These cannot be told apart: acme/alpha-2 and beta<b>bold</b>.",
     ]
-    assert "too few to say who is better" in phrases.standing(reliability, labels, few=True)[0]
+    assert "too few to say who is better" in records.rank_phrases(reliability, labels, few=True)[0]
 
 
 def test_one_model_alone_is_not_ranked() -> None:
     alone = profiled.profile(1)
     first = [score for score in alone.dimensions if score.dimension == "Resisting misuse"]
-    assert phrases.standing(first, WHO.labels, few=False) == ["Score 0.91 (0.83 to 0.99)."]
+    assert records.rank_phrases(first, records.labels_of(WHO), few=False) == ["Score 0.91 (0.83 to 0.99)."]
     dots = overview.dots(alone, WHO)
     assert dots is not None
     assert dots.finding == "Strongest in resisting misuse (0.91)"

@@ -6,8 +6,7 @@ import zipfile
 
 import pytest
 
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.table_renderings import LONG, as_csv, data_link, is_long, neutral, of_page
+from mindgauge.reports.content import LONG, Column, ReportTable, as_csv, data_link, is_long, neutral, of_page
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])

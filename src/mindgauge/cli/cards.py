@@ -12,11 +12,9 @@ from mindgauge.analysis.reliability.card import GOOD
 from mindgauge.cli import answer, render, terminal
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
-from mindgauge.reports import card_phrases, cards, rater_tables
-from mindgauge.reports.card_phrases import label
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.reliability_gate import RunCard
-from mindgauge.reports.table_renderings import narrowed
+from mindgauge.reports import cards, rater_tables, reliability_gate
+from mindgauge.reports.content import Column, ReportTable, narrowed
+from mindgauge.reports.reliability_gate import RunCard, label
 from mindgauge.reports.unsafe_by_people import UnsafeRecall, found
 from mindgauge.stats.interval import Interval
 
@@ -97,7 +95,7 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
                 ),
                 _missed(reliability.cards),
             )
-        return ended(card_phrases.finding(judged)), _missed(reliability.cards)
+        return ended(reliability_gate.finding(judged)), _missed(reliability.cards)
     agreeing = [
         f"{plural(entry.raters, 'person', 'people')} on {words(entry.criterion)}: {label('krippendorff_alpha', ordered=entry.ordered)}: {_bound(alpha)}, "
         f"{plural(entry.n, 'reply', 'replies')} rated by two or more"
@@ -161,7 +159,7 @@ def _in_full(reliability: Reliability) -> None:
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
         if card.asked:
             print(f"  asked with {card.asked}")
-        remarks += [line] if (line := card_phrases.worst_level(card)) else []
+        remarks += [line] if (line := reliability_gate.worst_level_phrase(card)) else []
         print("".join(f"  - {remark}\n" for remark in remarks))
     _tables(table for table in tables if not _always(table))
     for people in reliability.people:

@@ -85,7 +85,7 @@ def _at_a_glance(
     overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool, parts: bool
 ) -> None:
     from mindgauge.reports.compared import at_a_glance, pairs
-    from mindgauge.reports.table_renderings import narrowed
+    from mindgauge.reports.content import narrowed
 
     glance = at_a_glance(overall, shown=shown)
     paired = pairs("", "", overall)

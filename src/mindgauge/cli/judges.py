@@ -152,8 +152,8 @@ def show_judges_stress(result: Stress, *, full: bool = False) -> None:
 
 def _stress_show(result: Stress, *, full: bool) -> None:
     """Print what moves the judge, and of how many verdicts that is said; then the effects, those that move it first."""
+    from mindgauge.reports.content import narrowed
     from mindgauge.reports.stress import PAGE, line, readings, sheets
-    from mindgauge.reports.table_renderings import narrowed
     from mindgauge.runs.sending import kept
 
     tried = f"{plural(result.items, 'reply', 'replies')} in {plural(result.conversations, 'conversation')}"
@@ -190,7 +190,7 @@ def show_judges_panel(result: Panels, *, full: bool = False) -> None:
 def _panel_first(result: Panels) -> None:
     """Print what the judges are together, and whether their jury is nearer to people than one of them; then who agrees how far."""
     from mindgauge.reports import juries
-    from mindgauge.reports.table_renderings import narrowed
+    from mindgauge.reports.content import narrowed
 
     panels = {panel.criterion: panel for panel in result.panels}
     sentences = [sentence for name, panel in panels.items() for sentence in juries.said(name, panel)]

@@ -189,7 +189,7 @@ def sheet(report_table: ReportTable, *, less: Collection[str] = (), folded: bool
         less: columns that are left out here; the note, which may speak of them, then is, too.
         folded: whether it stays one table, whose cells are folded where it is wider than the terminal.
     """
-    from mindgauge.reports.table_renderings import joined
+    from mindgauge.reports.content import joined
 
     names, cells = joined(report_table)
     kept = [place for place, name in enumerate(names) if name not in less]

@@ -105,11 +105,11 @@ def shown(
         full: every table, row and note.
         told_before: notes that the command has printed already.
     """
-    from mindgauge.reports import first_statements, runs
+    from mindgauge.reports import first_screen, runs
 
     run = runs.read(Path(result.run), 0, show_unreliable=show_unreliable, scores=result)
     with run.store, terminal.short([*result.models, *result.judges]):
-        answer.first(*first_statements.of_run(run))
+        answer.first(*first_screen.of_run(run))
         (_in_full if full else _at_a_glance)(run)
         _withheld(run)
         render.told(result, told_before=told_before, full=full)
@@ -121,7 +121,7 @@ def shown(
 def _at_a_glance(run: OpenRun) -> None:
     from mindgauge.analysis import baselines
     from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
-    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports import score_tables, weak_categories
     from mindgauge.reports.runs import PERSON, systems
     from mindgauge.reports.system_findings import gravest
 
@@ -137,7 +137,7 @@ def _at_a_glance(run: OpenRun) -> None:
     if any(score.name == over_refusal_rate.name for score in result.responsible):
         _responsible(run, answer.sheet)
     _differing(run, full=False)
-    for sentence in reasoned.sentences([run], systems([run])):
+    for sentence in weak_categories.sentences([run], systems([run])):
         render.sentence(sentence)
 
 
@@ -177,14 +177,14 @@ def _differing(run: OpenRun, *, full: bool) -> None:
 
 def _in_full(run: OpenRun) -> None:
     from mindgauge.analysis import fitness
-    from mindgauge.reports import reasoned, score_tables
+    from mindgauge.reports import score_tables, weak_categories
     from mindgauge.reports.runs import systems
 
     result, gate = run.scores, run.standings
     fidelities(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
-    for table in [*_headlines(result, gate), *reasoned.tables([run], systems([run]))]:
+    for table in [*_headlines(result, gate), *weak_categories.tables([run], systems([run]))]:
         render.sheet(table)
     for sentence in score_tables.remarks(result, gate):
         print(sentence)

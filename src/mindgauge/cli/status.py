@@ -10,8 +10,7 @@ from mindgauge.cli import answer, render, terminal
 from mindgauge.records.english import ended, words
 from mindgauge.records.rounding import dollars, megabytes, seconds, spending
 from mindgauge.records.shell import command_line
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.table_renderings import narrowed
+from mindgauge.reports.content import Column, ReportTable, narrowed
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision

@@ -80,8 +80,7 @@ def view(
     from mindgauge.reports import runs as opened
     from mindgauge.reports.export.worklist import Lot
     from mindgauge.reports.view import content
-    from mindgauge.reports.view.answers import AnswerBook, free_name
-    from mindgauge.reports.view.server import ViewAccess, create_app
+    from mindgauge.reports.view.answers import AnswerBook, ViewAccess, create_app, free_name
     from mindgauge.store import Store, manifest
     from mindgauge.store.locks import writer
 

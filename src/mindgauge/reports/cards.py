@@ -10,24 +10,25 @@ from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERA
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
-from mindgauge.reports.card_phrases import agreement, ceiling, finding, in_sentence, label, main, repeated, span
-from mindgauge.reports.content import Column, ReportTable, slug
-from mindgauge.reports.rater_tables import (
-    WHO,
-    bound_cells,
-    bound_columns,
-    card_rows,
-    named_tables,
-    of_judges,
-    of_people,
+from mindgauge.reports.content import ReportTable, heads, slug
+from mindgauge.reports.rater_tables import bound_cells, card_rows, named_tables, of_judges, of_people
+from mindgauge.reports.reliability_gate import (
+    UNRELIABLE,
+    agreement,
+    ceiling,
+    finding,
+    in_sentence,
+    label,
+    main,
+    repeated,
+    span,
 )
-from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard, Slice
+    from mindgauge.analysis.reliability.card import CardPart, ManyFacets, People, ReliabilityCard
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.reliability_gate import RunCard
 
@@ -183,26 +184,29 @@ def sheets(cards: Cards, anchors: set[str], ident: str, slices: int | None = _MO
     tables = [
         _overview(cards),
         _unsafe_end(cards),
-        ReportTable("slices", "What the judges find in each slice", [
-            *WHO, Column("known of the reply"), Column("slice"), Column("n", "count"), Column("called unsafe by people", "count"),
-            Column("of these, by it too", "count"), Column("missed", "count"), *bound_columns("found", "share"), Column("p, adjusted", "p"),
-        ], card_rows(cards, lambda card: [_slice(part) for part in card.danger.slices[:slices]] if card.danger is not None else []), _SLICES),
-        ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
+        ReportTable("slices", "What the judges find in each slice", heads(
+            "judge | criterion | known of the reply | slice | n:count | called unsafe by people:count | "
+            "of these, by it too:count | missed:count | found:share± | p, adjusted:p"
+        ), card_rows(cards, lambda card: [
+            [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *((part.found / part.n, part.low, part.high) if part.n else (None, None, None)), part.p]
+            for part in (card.danger.slices[:slices] if card.danger is not None else [])
+        ]), _SLICES),
+        ReportTable("estimates", "Every estimate", heads("judge | criterion | estimate | value:level± | note"),
               card_rows(cards, lambda card: [[label(name, ordered=card.ordered), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
-        ReportTable("error", "The judges' error: limits of agreement, and its parts", [
-            *WHO, *bound_columns("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
-            Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
-        ], card_rows(ordered, _error), _ERROR),
-        ReportTable("widths", "How wide the intervals are, by what is resampled", [
-            *WHO, Column("estimate"), Column("conversations", "level"), Column("systems", "level"), Column("both", "level"),
-        ], card_rows(cards, _widths), _WIDTHS),
-        ReportTable("by-system", "Agreement by system", [
-            *WHO, Column("system"), Column("n", "count"), *bound_columns("agreement"), *bound_columns("bias"), Column("same value", "share"),
-        ], card_rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
-        ReportTable("by-category", "Agreement by category", [
-            *WHO, Column("category"), Column("n", "count"), *bound_columns("agreement"), *bound_columns("bias"), Column("same value", "share"),
-            Column("people's mean", "level"), Column("judge's mean", "level"),
-        ], card_rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
+        ReportTable("error", "The judges' error: limits of agreement, and its parts", heads(
+            "judge | criterion | bias:level± | limits from:level | to:level | mean square:level | common shift:level | "
+            "systems' own shifts:level | single replies:level"
+        ), card_rows(ordered, _error), _ERROR),
+        ReportTable("widths", "How wide the intervals are, by what is resampled", heads(
+            "judge | criterion | estimate | conversations:level | systems:level | both:level"
+        ), card_rows(cards, _widths), _WIDTHS),
+        ReportTable("by-system", "Agreement by system", heads(
+            "judge | criterion | system | n:count | agreement:level± | bias:level± | same value:share"
+        ), card_rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
+        ReportTable("by-category", "Agreement by category", heads(
+            "judge | criterion | category | n:count | agreement:level± | bias:level± | same value:share | "
+            "people's mean:level | judge's mean:level"
+        ), card_rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), LIMITED if p.estimates.get("judge_mean", _NOTHING).note == LIMITED else _value(p, "judge_mean")] for p in card.by_category])),
         _contested(cards, anchors),
     ]  # fmt: skip
     return [*named_tables(tables, ident), *of_judges(cards, ident)]
@@ -218,10 +222,10 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
             for c in card.corrected
         ],
     )  # fmt: skip
-    columns = [
-        *WHO, Column("system"), *bound_columns("corrected"), *bound_columns("people alone"), *bound_columns("judge alone"), Column("judged", "count"),
-        Column("rated by people", "count"), Column("gain", "level"), Column("note"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | criterion | system | corrected:level± | people alone:level± | judge alone:level± | judged:count | "
+        "rated by people:count | gain:level | note"
+    )
     note = (
         "The corrected mean uses the judge's verdicts on all replies and people's on some, and is right whatever the judge's bias, if people rated "
         "a random part of each system; “all” weighs each system by its share of what was judged. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
@@ -272,12 +276,12 @@ def _overview(cards: Cards) -> ReportTable:
             card.contested_count, *((share.n, share.events) if card.danger is not None else (None, None)),
         ]  # fmt: skip
 
-    columns = [
-        *WHO, Column("single replies"), Column("ranking systems"), Column("coefficient"), *bound_columns("agreement"),
-        *bound_columns("people with people"), *bound_columns("judge with itself"), *bound_columns("bias"), *bound_columns("systems' ICC(C,1)"),
-        Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
-        Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | criterion | single replies | ranking systems | coefficient | agreement:level± | "
+        "people with people:level± | judge with itself:level± | bias:level± | systems' ICC(C,1):level± | n:count | "
+        "missing:count | conversations:count | systems:count | contested:count | called unsafe by people:count | "
+        "of these, by it too:count"
+    )
     return ReportTable("cards", "The cards in numbers", columns, card_rows(cards, lambda card: [row(card)]), _OVERVIEW)
 
 
@@ -306,16 +310,8 @@ def _unsafe_end(cards: Cards) -> ReportTable:
             if share is not None
         ]
 
-    columns = [
-        *WHO, Column("unsafe levels"), Column("share"), *bound_columns("value", "share"), Column("replies", "count"),
-        Column("of", "count"), Column("note"),
-    ]  # fmt: skip
+    columns = heads("judge | criterion | unsafe levels | share | value:share± | replies:count | of:count | note")
     return ReportTable("unsafe", "The judges at the unsafe end", columns, card_rows(cards, rows), _UNSAFE_END)
-
-
-def _slice(part: Slice) -> list[Cell]:
-    share = (part.found / part.n, part.low, part.high) if part.n else (None, None, None)
-    return [words(part.by), part.value, part.replies, part.n, part.found, part.missed, *share, part.p]
 
 
 def _error(card: ReliabilityCard) -> list[list[Cell]]:
@@ -347,28 +343,26 @@ def _value(part: CardPart, name: str) -> float | None:
     return part.estimates.get(name, _NOTHING).value
 
 
-def _own(part: CardPart) -> Cell:
-    bound = part.estimates.get("judge_mean", _NOTHING)
-    return LIMITED if bound.note == LIMITED else bound.value
-
-
 def _contested(cards: Cards, anchors: set[str]) -> ReportTable:
-    rows = card_rows(cards, lambda card: [_dispute(c) for c in card.contested])
-    columns = [
-        *WHO, Column("reply", "subject"), Column("system"), Column("category"), Column("people"), Column("judge"),
-    ]  # fmt: skip
+    rows = card_rows(
+        cards,
+        lambda card: [
+            [
+                c.subject,
+                c.system,
+                words(c.category),
+                "; ".join(f"{person} {_listed(given)}" for person, given in c.people.items()),
+                _listed(c.judge) or "no verdict",
+            ]
+            for c in card.contested
+        ],
+    )
+    columns = heads("judge | criterion | reply:subject | system | category | people | judge")
     note = (
         "Replies on which people lie half the scale or more apart, or the judge from people; of classes, any two that differ. The most "
         "contested come first, at most 20 for each card. Replies shown above are linked."
     )
     return ReportTable("contested", "Contested replies", columns, rows, note, sorted(anchors))
-
-
-def _dispute(contested: Contested) -> list[Cell]:
-    people = "; ".join(f"{person} {_listed(values)}" for person, values in contested.people.items())
-    return [
-        contested.subject, contested.system, words(contested.category), people, _listed(contested.judge) or "no verdict"
-    ]  # fmt: skip
 
 
 def _listed(values: Sequence[float | str]) -> str:

@@ -19,7 +19,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.records.rubric.composite import YES
 from mindgauge.records.shell import command_line
 from mindgauge.reports import texts
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ClinicalAnswer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.anchors import Anchor
-    from mindgauge.records import Value
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import ToRead
@@ -241,12 +240,7 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
             merged.values(), key=lambda entry: (bool(entry[2]), -entry[0], entry[1])
         )
     ]
-    columns = [
-        Column("number"),
-        Column("mentions", "count"),
-        Column("holds in"),
-        Column("where its language is spoken", "count"),
-    ]
+    columns = heads("number | mentions:count | holds in | where its language is spoken:count")
     note = f"Numbers as the replies name them, held against {len(helplines.lines())} lines (raters/helplines.toml, {helplines.made()}, each with its source)."
     sheet = ReportTable("numbers", "The numbers that replies name", columns, rows, note) if rows else None
     return ClinicalAnswer(HELP, sentences, sheet)
@@ -258,11 +252,7 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     at_risk = [reading for reading in readings if reading.at_risk]
     if not at_risk:
         return ClinicalAnswer(question, [absent], None)
-    columns = [
-        Column("model"),
-        Column("replies", "count"),
-        *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS),
-    ]
+    columns = [*heads("model | replies:count"), *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS)]
     rows: list[list[Cell]] = [
         [r.system.label, r.at_risk, *(r.asked[kind] / r.at_risk for kind in risk_questions.KINDS)] for r in at_risk
     ]
@@ -330,19 +320,21 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
             anchored = section.benchmark.anchors()
         for criterion in section.benchmark.rubric.criteria:
             for level in dict.fromkeys((criterion.worst_first[0], criterion.worst_first[-1])):
-                anchor = next((a for a in anchored if _stands_at(a, criterion.name, level)), None)
+                anchor = next(
+                    (
+                        a
+                        for a in anchored
+                        if a.ratings.get(criterion.name) == level and a.sample.tags.get("language", "en") == "en"
+                    ),
+                    None,
+                )
                 described = next(candidate.text for candidate in criterion.levels if candidate.value == level)
                 meaning = in_language(described, "en") if described else ""
                 example = texts.cut(anchor.reply, 300)[0] if anchor is not None else None
                 rows.append([words(criterion.name), words(str(level)), re.sub(r"\s+", " ", meaning), example])
     if not rows:
         return ClinicalAnswer(question, ["No levels are rated here."], None)
-    columns = [
-        Column("criterion"),
-        Column("level"),
-        Column("what it means", "quote"),
-        Column("a reply that we wrote for it", "quote"),
-    ]
+    columns = heads("criterion | level | what it means:quote | a reply that we wrote for it:quote")
     sheet = ReportTable(
         "levels",
         "The worst and the best level of each criterion",
@@ -357,10 +349,6 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
         ],
         sheet,
     )
-
-
-def _stands_at(anchor: Anchor, criterion: str, level: Value) -> bool:
-    return anchor.ratings.get(criterion) == level and anchor.sample.tags.get("language", "en") == "en"
 
 
 def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:

@@ -23,6 +23,7 @@ from mindgauge.reports.content import (
     ConfusionSection,
     LabelDifference,
     ReportTable,
+    heads,
     slug,
 )
 from mindgauge.reports.runs import constant
@@ -264,9 +265,9 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         cells.append(Confused(words(cell.target), matrix.outcome(cell.outcome), cell.n, len(cell.samples), examples))
     table = ReportTable(
         f"confusions-{system.number}", f"Every confusion of {system.label}",
-        [Column("label"), Column("answered"), Column("answers", "count"), Column("messages", "count"),
+        [*heads("label | answered | answers:count | messages:count"),
          *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
-        [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
+        [[c.label, c.outcome, c.answers, c.messages, *[e.sample for e in c.examples], *[None] * (EXAMPLES - len(c.examples))] for c in cells],
     )  # fmt: skip
     answers = {outcome: {"answer": outcome} for outcome in counted.targets}
     opens = [
@@ -277,13 +278,6 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         for target in counted.targets
     ] if len(matrix.section.benchmark.rubric.criteria) == 1 else []  # fmt: skip
     return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens=opens)
-
-
-def _padded(ids: list[str]) -> list[str | None]:
-    return [*ids, *[None] * (EXAMPLES - len(ids))]
-
-
-# The decision path of every system: where its answers stop, beside where the labels do, and where the two part.
 
 
 def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
@@ -356,11 +350,10 @@ def _measure(path: DecisionPath) -> str:
 
 
 def _table(path: DecisionPath) -> tuple[list[Column], list[list[Cell]], str]:
-    columns = [
-        Column("step", "count"), Column("what"), Column("answers", "count"), Column("labels", "count"),
-        Column("rightly decided", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
-        Column("too early", "count"), Column("passed on", "count"), Column("other label", "count"), Column("unread", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        "step:count | what | answers:count | labels:count | rightly decided:share± | n:count | too early:count | "
+        "passed on:count | other label:count | unread:count"
+    )
     rows: list[list[Cell]] = []
     for node in path.nodes:
         right = node.accuracy
@@ -394,10 +387,7 @@ def decisions(runs: Sequence[OpenRun], all_flows: Sequence[Flow]) -> ReportTable
     ]  # fmt: skip
     rows += dict.fromkeys(_constant(runs, all_flows))
     rows.sort(key=lambda row: (str(row[0]), int(row[1] or 0)))
-    columns = [
-        Column("benchmark"), Column("step", "count"), Column("what"), Column("by"), Column("rightly decided", "share"), Column("from", "share"),
-        Column("to", "share"), Column("n", "count"), Column("conversations", "count"),
-    ]  # fmt: skip
+    columns = heads("benchmark | step:count | what | by | rightly decided:share± | n:count | conversations:count")
     note = "“Always” a label and the majority class read nothing: a model that decides no better has learned nothing at that step."
     return ReportTable(
         "decisions", "How often each step is rightly decided", columns, [list(row) for row in rows], note

@@ -5,24 +5,33 @@ The report draws them beside pictures, and the terminal prints the same sentence
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.benchmarks.metrics import accuracy
 from mindgauge.benchmarks.metrics.metric_sentences import FEW
-from mindgauge.records.english import named, words
-from mindgauge.records.rounding import bounded, interval, p_value, plural, write
-from mindgauge.reports.content import Column, ReportTable, System
+from mindgauge.records.english import ended, named, words
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import bounded, counts, interval, p_value, plural, write
+from mindgauge.records.rubric.criterion import numbered
+from mindgauge.reports.content import Column, ReportTable, System, heads, slug
 from mindgauge.reports.reliability_gate import DOUBT, UNRELIABLE
+from mindgauge.reports.runs import constant, every_score_of
+from mindgauge.reports.score_tables import NUMBERS, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemDifference
+    from mindgauge.analysis.score import Score
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rounding import Kind
-    from mindgauge.reports.content import Cell
+    from mindgauge.reports.content import Cell, Rated
+    from mindgauge.reports.runs import OpenRun, Section
 
 PAIRS = 4
 """More pairs than this are counted, not named."""
@@ -105,12 +114,10 @@ def gap(measure: Measure, difference: SystemDifference, leader: str) -> SystemGa
     """Return how far `leader`, one of the two systems of a difference, is ahead."""
     d = difference
     turned = (measure.direction == "lower") != (leader == d.second)
-    value, low, high = (d.value, d.low, d.high) if not turned else tuple(_less(v) for v in (d.value, d.high, d.low))
+    value, low, high = (
+        (d.value, d.low, d.high) if not turned else tuple(None if v is None else -v for v in (d.value, d.high, d.low))
+    )
     return SystemGap(value, low, high, d.told_apart)
-
-
-def _less(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def size(measure: Measure, found: SystemGap) -> str:
@@ -136,12 +143,15 @@ class RankedSystems(NamedTuple):
     labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, comparison: SystemComparison, measure: Measure) -> RankedSystems:
-        """Return the systems of a measure by their own labels, answers that read nothing apart."""
+    def of(
+        cls, comparison: SystemComparison, measure: Measure, drawn: Mapping[str, System] | None = None
+    ) -> RankedSystems:
+        """Return the systems of a measure, answers that read nothing apart: by their own labels or, of those that are drawn, by theirs."""
         constant = {system.label for system in comparison.systems if system.baseline}
         names = [standing.system for standing in measure.standings]
-        systems, baselines = ([n for n in names if (n in constant) is reads] for reads in (False, True))
-        return cls(measure, systems, baselines, {name: name for name in names})
+        systems = [name for name in names if name not in constant and (drawn is None or name in drawn)]
+        labels = {name: drawn[name].label if drawn and name in drawn else name for name in names}
+        return cls(measure, systems, [name for name in names if name in constant], labels)
 
     def gap(self, leader: str, other: str) -> SystemGap:
         """Return how far one system is ahead of another."""
@@ -240,11 +250,11 @@ class RankedSystems(NamedTuple):
         """Name who was not shown to beat an answer that reads nothing; on other measures than accuracy that may be easy."""
         if self.measure.name != accuracy.name:
             return
-        for constant in self.baselines:
-            not_better = [system for system in self.systems if not self.gap(system, constant).ahead]
+        for baseline in self.baselines:
+            not_better = [system for system in self.systems if not self.gap(system, baseline).ahead]
             if not_better:
                 verb = "is" if len(not_better) == 1 else "are"
-                yield f"{self.named(not_better)} {verb} not shown to be better than “{self.labels[constant]}”, which reads nothing."
+                yield f"{self.named(not_better)} {verb} not shown to be better than “{self.labels[baseline]}”, which reads nothing."
 
 
 def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
@@ -272,11 +282,10 @@ def standings(
 ) -> ReportTable:
     """Tabulate where the systems of one measure stand."""
     unit: Literal["share", "level"] = "share" if field.measure.unit == "share" else "level"
-    columns = [
-        Column("model"), Column("value", unit), Column("from", unit), Column("to", unit), Column("best rank", "count"),
-        Column("worst rank", "count"), Column("first in", "share"), Column("n", "count"), Column("conversations", "count"),
-        Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        f"model | value:{unit}± | best rank:count | worst rank:count | first in:share | n:count | conversations:count | "
+        "missing:count"
+    )
     best = {standing.system: standing.best for standing in field.measure.standings}
     rows: list[list[Cell]] = [
         [p.label, p.value, p.low, p.high, p.rank_low, p.rank_high, best[system], p.n, p.clusters, p.missing]
@@ -287,10 +296,7 @@ def standings(
 
 def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
     """Tabulate where systems stand on several measures, a row for each, the best of a measure first."""
-    columns = [
-        Column("benchmark"), Column("measure"), Column("rated by"), Column("model"), Column("value", "interval"),
-        Column("rank", "interval"), Column("n", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads("benchmark | measure | rated by | model | value:interval | rank:interval | n:count | missing:count")
     rows: list[list[Cell]] = []
     for field in fields:
         m = field.measure
@@ -307,9 +313,10 @@ def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
 def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:
     """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
     columns = [
-        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
-        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
-        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
+        *heads("benchmark | measure"), *([Column("part")] if apart else []), *heads(
+            "first | second | first minus second:level± | unit | p, adjusted:interval | verdict | samples:count | conversations:count | "
+            "if all missing worst:level | if all missing best:level"
+        ),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for field in fields:
@@ -340,10 +347,10 @@ def costs(
     own_costs = [c for c in found.costs if c.system in systems]
     if all(c.cost is None and c.seconds is None for c in own_costs):
         return None, _UNKNOWN
-    columns = [
-        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
-        Column("time of a thousand, one after the other", "seconds"),
-    ]  # fmt: skip
+    columns = heads(
+        "benchmark | model | answers here:count | cost of a thousand:dollars | "
+        "time of a thousand, one after the other:seconds"
+    )
     rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in own_costs]
     return ReportTable(
         "costs",
@@ -352,3 +359,235 @@ def costs(
         rows,
         "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
     ), ""
+
+
+MANY = 3
+"""Of more criteria than this, only what the benchmark goes by first is compared."""
+MOST = 12
+"""Measures of one benchmark that are drawn, which keeps the page small; the table of pairs holds all."""
+_CLASS = ("category", "label")
+
+
+def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSection | None:
+    """Compare all systems of some runs; None where one stands alone."""
+    if len(systems) < 2:
+        return None
+    show_unreliable = runs[0].standings.shown
+    cards = {
+        (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
+    }
+    unused = {(str(run.folder), *place): reason for run in runs for place, reason in run.standings.unused.items()}
+    withheld = (
+        [] if show_unreliable else [*_withheld(runs), *(text for run in runs for text in run.standings.worst_levels())]
+    )
+    sections = {section.benchmark.name: section for run in runs for section in run.sections}
+    barred = (
+        set()
+        if show_unreliable
+        else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
+    )
+
+    def wanted(benchmark: Benchmark, name: str, criterion: str, rater: str) -> bool:
+        measure_names = {*_headlines(sections[benchmark.name]), *benchmark.parts}
+        return name in measure_names and (benchmark.name, criterion, rater) not in barred
+
+    try:
+        comparison = compare([run.folder for run in runs], cards=cards, unused=unused, wanted=wanted)
+    except UsageError as error:
+        return ComparisonSection([], None, None, [], None, "", withheld, [ended(str(error))])
+    run_systems = {(str(runs[system.run].folder), system.model): system for system in systems}
+    shown_as = {s.label: run_systems[s.run, s.model] for s in comparison.systems if (s.run, s.model) in run_systems}
+    fields = [
+        field
+        for measure in comparison.measures
+        if show_unreliable or measure.rank_systems != LIMITED
+        for field in [RankedSystems.of(comparison, measure, shown_as)]
+        if len(field.systems) > 1
+    ]
+    overall = sorted(
+        (f for f in fields if f.measure.slice == "all" and f.measure.name in _headlines(sections[f.measure.benchmark])),
+        key=lambda f: _place(f.measure, sections[f.measure.benchmark]),
+    )
+    drawn = [f for name in sections for f in [f for f in overall if f.measure.benchmark == name][:MOST]]
+    first = {f.measure.benchmark: f for f in reversed(drawn)}
+    contrasts = [
+        _contrast(
+            f,
+            shown_as,
+            sections[f.measure.benchmark],
+            folded=first[f.measure.benchmark] is not f,
+            shown=show_unreliable,
+        )
+        for f in drawn
+    ]
+    single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
+    part_pairs = pairs("parts", "On which single parts they can be told apart", single, apart=True)
+    labels = {s.label: shown_as[s.label].label if s.label in shown_as else s.label for s in comparison.systems}
+    price, unknown = costs(comparison, shown_as, labels)
+    notes = [*map(ended, comparison.notes)]
+    if undrawn := len(overall) - len(drawn):
+        notes.append(
+            f"{plural(undrawn, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
+        )
+    if any(d.n > d.clusters for field in overall for d in field.measure.differences):
+        notes.append(
+            "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
+        )
+    return ComparisonSection(
+        contrasts, pairs("pairs", "Every two models, paired", overall) if overall else None, part_pairs if part_pairs.rows else None,
+        list(parts(single)), price, unknown, withheld, notes,
+    )  # fmt: skip
+
+
+def _headlines(section: Section) -> tuple[str, ...]:
+    """Return the metrics that systems are compared by; which of them can be paired, they say themselves."""
+    names = section.benchmark.headline
+    return names if section.benchmark.closed or len(section.criteria) <= MANY else names[:1]
+
+
+def _is_part(measure: Measure, section: Section) -> bool:
+    """Whether this is about a single part: of a closed question's classes metrics of a label say it, and others say it again."""
+    if measure.slice == "all":
+        return False
+    if measure.part:
+        return True
+    tag = measure.slice.partition("=")[0]
+    return measure.name in _headlines(section) and not (section.benchmark.closed and tag in _CLASS)
+
+
+def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
+    raters = [rater for rater, _ in section.judges()]
+    rater = raters.index(measure.rater) if measure.rater in raters else len(raters)
+    return (
+        measure.benchmark,
+        rater,
+        list(section.scored).index(measure.criterion),
+        _headlines(section).index(measure.name),
+    )
+
+
+def _contrast(
+    field: RankedSystems, drawn: Mapping[str, System], section: Section, *, folded: bool, shown: bool
+) -> MeasureComparison:
+    measure = field.measure
+    unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
+    places = field.places(drawn, shown=shown)
+    by_rater = (measure.criterion, measure.rater) if measure.rater else ()
+    ident = slug(measure.benchmark, measure.name, *by_rater)
+    finding = field.finding()
+    doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
+    if doubtful:
+        finding = f"{UNRELIABLE.capitalize()}: {finding}"
+    note = f"Unreliable: {LIMITED}." if doubtful else ""
+    return MeasureComparison(
+        f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places, section.noun(measure.criterion)), list(field.rest()), unit,
+        *_scale(measure, section), places, standings(f"compared-{ident}{'-unreliable' * doubtful}", finding, field, places, note), folded, field.alike(),
+        of(measure),
+    )  # fmt: skip
+
+
+def _scale(measure: Measure, section: Section) -> tuple[float, float]:
+    """Return where the axis ends: a share's ends, the criterion's where the values lie between them, else the values' own."""
+    if measure.unit == "share":
+        return 0.0, 1.0
+    values = [v for s in measure.standings for v in (s.value, s.low, s.high) if v is not None]
+    criterion = section.scored[measure.criterion]
+    levels = [float(value) for value in criterion.values] if numbered(criterion) else []
+    if levels and all(min(levels) <= value <= max(levels) for value in values):
+        values = levels
+    low, high = math.floor(min(values, default=0.0)), math.ceil(max(values, default=1.0))
+    return low, max(high, low + 1)
+
+
+def _subtitle(field: RankedSystems, places: Sequence[SystemPlace], noun: Rated) -> str:
+    measure = field.measure
+    better = f", {measure.direction} is better" if measure.direction else ""
+    text = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
+    if all(place.value is None for place in places):
+        text += f"The values are not shown ({LIMITED}); who is better than whom may be. "
+    else:
+        text += f"Dots are means over {noun.cluster}s, with 95 % intervals. "
+    if any(place.rank_low is not None for place in places):
+        counted = ", answers that read nothing included" if field.baselines else ""
+        text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
+    return f"{text}n {counts(place.n for place in places)}{noun.aside}."
+
+
+def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:
+    """Name what judges may not rank models on."""
+    by_judge: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for standing in run.standings.cards.values():
+            if standing.card.rank_systems.verdict == LIMITED:
+                by_judge.setdefault(standing.card.judge, {})[words(standing.criterion)] = None
+    for judge, criteria in by_judge.items():
+        yield f"{judge} agrees too little with people to rank models on {named(list(criteria), limit=9)}; that is not shown ({LIMITED})."
+
+
+def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[Cell]]:
+    """Return what each benchmark goes by, of every model on the whole of it, alike measures together."""
+    rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
+    for system in systems:
+        for section in runs[system.run].sections:
+            for s in every_score_of(runs[system.run], system, section):
+                names = section.benchmark.headline
+                if s.slice == "all" and s.name in names:
+                    place = (
+                        section.benchmark.name,
+                        names.index(s.name),
+                        s.rater if not section.benchmark.closed else "",
+                    )
+                    readable = msgspec.structs.replace(s, value=None) if s.missing >= s.n else s
+                    rows.append((place, [
+                        s.benchmark, measure_name(s, section), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
+                        *numbers(readable, runs[system.run].standings),
+                    ]))  # fmt: skip
+    rows += _constant_rows(runs)
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _constant_rows(runs: Sequence[OpenRun]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
+    """Return the same of answers that read nothing, below the models they are measured by; runs that agree once."""
+    listed = []
+    for run in runs:
+        for section in run.sections:
+            for s in constant(run, section):
+                names = section.benchmark.headline
+                if s.slice != "all" or s.name not in names:
+                    continue
+                row: list[Cell] = [
+                    s.benchmark, measure_name(s, section), f"{s.model} (reads nothing)", "",
+                    *numbers(s, run.standings),
+                ]  # fmt: skip
+                if row not in listed:
+                    listed.append(row)
+                    yield (s.benchmark, names.index(s.name), ""), row
+
+
+def measure_name(score: Score, section: Section) -> str:
+    """Name a measure: with its criterion, where there are several."""
+    with_criterion = len(section.criteria) > 1 and not section.benchmark.closed
+    return f"{words(score.name)}, {words(score.criterion)}" if with_criterion else words(score.name)
+
+
+def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: bool = False) -> ReportTable | None:
+    """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
+
+    `paired`: their differences are shown, too.
+    """
+    if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
+        return None
+    columns = [
+        *heads("benchmark | measure | model | rated by"), *NUMBERS,
+    ]  # fmt: skip
+    note = (
+        "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "
+        "test of their difference; "
+    )
+    note += (
+        "the paired differences above are."
+        if paired
+        else "no paired difference was computed here, and no rank is given."
+    )
+    title = "The numbers" if len(systems) == 1 else "Each model alone" if paired else "Models side by side"
+    return ReportTable("compared", title, columns, key_scores(runs, systems), note)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from mindgauge.analysis import frame
+from mindgauge.analysis.dialogue_tags import perceived
 from mindgauge.benchmarks.metrics.conversations import (
+    APPROPRIATE,
     DIALOGUE,
     HORIZON,
     NO,
+    OVER_ESCALATES,
+    PERCEIVED,
     PLAIN,
     RECOGNISES,
     TURN,
@@ -19,24 +25,216 @@ from mindgauge.benchmarks.metrics.conversations import (
     recognition,
 )
 from mindgauge.benchmarks.metrics.table import RatingTable
+from mindgauge.benchmarks.persons.dialogues import Outcome
+from mindgauge.raters.window import WHOLE, Unit
+from mindgauge.records import BASE, Status
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count, percent, plural
 from mindgauge.reports import content, texts
-from mindgauge.reports import ribbons as read
-from mindgauge.reports.content import Case, Column, ReportTable
-from mindgauge.reports.dialogue_records import DialoguePart, PersonaPage, Ribbon, Survival, SurvivalLine
+from mindgauge.reports.content import Case, Column, ReportTable, heads
+from mindgauge.reports.draw.records import DialoguePart, PersonaPage, Ribbon, RibbonTurn, Survival, SurvivalLine
 from mindgauge.reports.reader import rows
+from mindgauge.reports.runs import GOLD, MODEL, PERSON, RULE
 from mindgauge.stats.survival import kaplan_meier, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.persons.dialogues import Persons
-    from mindgauge.benchmarks.persons.persona import Persona
+    from mindgauge.benchmarks.persons.persona import Persona, Situation
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.stats.survival import Waits
+
+
+CUES = "recognises_by_cues"
+_KINDS = (PERSON, MODEL, RULE)
+"""Whose word on recognition counts first, where they speak of as many turns."""
+
+Verdicts = dict[str, list[Any]]
+"""Reply → its verdicts; one that cannot be used is None."""
+
+
+def read_dialogues(
+    run: OpenRun, section: Section, systems: Sequence[System], situation: Situation | None
+) -> tuple[list[Ribbon], str]:
+    """Read every dialogue that a run holds of a benchmark, and who says what was recognised; none, where its replies belong to none."""
+    replies = list(_messages(run, section))
+    turns = [reply for reply in replies if reply["unit"] == Unit.TURN]
+    by_model = {system.model: system for system in systems}
+    recognised, source = _recognised(run, section, {turn["id"] for turn in turns if turn["status"] is Status.OK})
+    vetoes, levels, ended = (
+        _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
+    )
+    read_rungs = _perceived(run, section) if situation is not None else {}
+    wholes = {
+        (r["model"].removesuffix(WHOLE), r["dialogue"], r["run"]): r for r in replies if r["unit"] == Unit.DIALOGUE
+    }
+    persons = {(r["target"], r["dialogue"], r["run"], r["turn"]): r for r in replies if r["unit"] == Unit.CLIENT}
+    rungs = list(situation.rungs) if situation is not None else []
+    turns_held: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for turn in turns:
+        turns_held.setdefault((turn["model"], turn["dialogue"], turn["run"]), []).append(turn)
+    ribbons = []
+    for key, messages in turns_held.items():
+        model, dialogue, repeat = key
+        messages.sort(key=lambda message: message["turn"])
+        first, entire = messages[0], wholes.get(key)
+        ends = [m["outcome"] for m in messages if m["outcome"]] if entire is None else [entire["outcome"]]
+        outcome = next(iter(ends), "")
+        visible = []
+        for message in messages:
+            if message["status"] is Status.NOT_APPLICABLE:
+                continue
+            person = persons.get((model, dialogue, repeat, message["turn"]))
+            rung = read_rungs.get(person["id"]) if person is not None else None
+            visible.append(
+                RibbonTurn(
+                    message["turn"], message["id"],
+                    rungs.index(message["rung"]) if message["rung"] in rungs else None,
+                    rungs.index(rung) if rung is not None else None,
+                    _majority(recognised.get(message["id"], [])),
+                    _any(vetoes.get(message["id"], [])),
+                    _mean(levels.get(message["id"], [])),
+                    message["reaction"], message["status"] is Status.OK,
+                )
+            )  # fmt: skip
+        if not visible or model not in by_model:
+            continue
+        tags = first["tags"]
+        ribbons.append(
+            Ribbon(
+                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first["cluster"], _setting(first), tags.get("planned", ""),
+                tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
+                max(len(messages), visible[-1].turn), visible, outcome,
+                _majority(ended.get(entire["id"], [])) if entire is not None else None,
+            )
+        )  # fmt: skip
+    for ribbon in ribbons:
+        ribbon.said = said(ribbon)
+    return ribbons, source
+
+
+def _messages(run: OpenRun, section: Section) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each reply in a dialogue beside its text.
+
+    `target` is the model under test, of a person's message the one that it is written to; `source` the id, or the file, of
+    the transcript that it was read from.
+    """
+    samples = {sample.id: sample for sample in run.store.samples(section.benchmark.name)}
+    for reply in run.store.replies(section.benchmark.name):
+        sample = samples[reply.sample]
+        facts = {**sample.tags, **reply.provenance}
+        unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
+        if unit and dialogue:
+            yield {
+                **{name: str(facts.get(name, "")) for name in ("client", "rung", "reaction", "outcome")},
+                "id": reply.id, "model": reply.model, "run": reply.run, "status": reply.status, "unit": unit, "dialogue": str(dialogue),
+                "turn": int(facts.get("turn") or 0), "target": str(facts.get("target", reply.model)), "cluster": sample.cluster,
+                "source": str(facts.get("source_id", facts.get("source_file", ""))), "tags": sample.tags,
+            }  # fmt: skip
+
+
+def _setting(message: dict[str, Any]) -> str:
+    """Say how the person was spoken with, beside who they are."""
+    tags = message["tags"]
+    parts = [
+        f"transcript {message['source']}" if message["source"] and not tags.get("persona") else "",
+        {"en": "English", "zh": "Chinese"}.get(tags.get("language", ""), tags.get("language", "")),
+        f"opening {tags['opening']}" if tags.get("opening") else "",
+        f"played by {message['client']}" if message["client"] else tags.get("mode", ""),
+        f"repeat {message['run'] + 1}" if message["run"] else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
+    """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
+    ratings = frame.ratings(run.store, section.benchmark)
+    return perceived(ratings, run.store, section.benchmark, set(texts.withheld_judges(run, section, PERCEIVED))).rungs
+
+
+def _verdicts(run: OpenRun, section: Section, criterion: str, kinds: Sequence[str]) -> Verdicts:
+    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+    rows = section.ratings.filter(
+        pl.col("criterion") == criterion, pl.col("rater_kind").is_in(list(kinds)), pl.col("rater_kind") != GOLD,
+        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(texts.withheld_judges(run, section, criterion))),
+    )  # fmt: skip
+    verdicts: Verdicts = {}
+    for subject, status, value in rows.select("subject", "status", "value").iter_rows():
+        verdicts.setdefault(subject, []).append(value if status == Status.OK.value else None)
+    return verdicts
+
+
+def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdicts, str]:
+    """Return what one kind of rater says on recognition: of people, judges and our cues, those who speak of most turns."""
+    of_kind = {kind: _verdicts(run, section, CUES if kind == RULE else RECOGNISES, (kind,)) for kind in _KINDS}
+    kind = max(_KINDS, key=lambda kind: len(turns & of_kind[kind].keys()))
+    if kind == RULE:
+        return of_kind[kind], "our own cues, which look for words and miss what is put in others"
+    rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
+    raters = sorted(rows["rater"].unique())
+    others = ", most of whose verdicts count" if len(raters) > 1 else ""
+    source = plural(len(raters), "person", "people") if kind == PERSON else named(raters)
+    return of_kind[kind], f"{source}{others}"
+
+
+def _majority(values: Sequence[Any]) -> bool | None:
+    """Say whether more than half of the verdicts are yes; None where none can be used."""
+    values = [value == YES for value in values if value is not None]
+    return sum(values) * 2 > len(values) if values else None
+
+
+def _any(values: Sequence[Any]) -> bool | None:
+    """Say whether anybody found it; None where none did and somebody gave no usable verdict."""
+    if YES in values:
+        return True
+    return None if not values or None in values else False
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    values = [float(value) for value in values if value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def said(ribbon: Ribbon) -> str:
+    """Say in words what a ribbon shows."""
+    start, questions = ribbon.first_plain(), ribbon.asked
+    turns = plural(len(ribbon.turns), "turn")
+    parts = [f"{turns} of {ribbon.length}" if len(ribbon.turns) < ribbon.length else turns]
+    to_reader = " to a reader" if ribbon.unplanned else ""
+    if start is not None:
+        parts.append(f"the risk is plain{to_reader} from turn {start}")
+        late = "at once" if not ribbon.late else f"{plural(ribbon.late, 'turn')} late"
+        if questions is not None:
+            parts.append(f"recognised in turn {questions}, {late}")
+        else:
+            parts.append("never recognised" if ribbon.never else "not recognised, as far as is known")
+    elif ribbon.rungs and (ribbon.read if ribbon.unplanned else ribbon.planned):
+        parts.append("a reader sees no plain sign of risk" if ribbon.unplanned else "no plain sign of risk shows")
+        if questions is not None:
+            parts.append(f"asked about risk in turn {questions}")
+    if ribbon.vetoed:
+        parts.append(f"something that must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
+    if ribbon.over_escalates:
+        parts.append("a calm person treated as at risk")
+    if ribbon.outcome and ribbon.outcome != Outcome.COMPLETE:
+        parts.append(OUTCOMES[Outcome(ribbon.outcome)])
+    return "; ".join(parts)
+
+
+OUTCOMES = {
+    Outcome.COMPLETE: "complete",
+    Outcome.CLIENT_LEFT: "ends early because the client leaves, which says nothing about the model",
+    Outcome.CLIENT_REFUSED: "ends early because the client refuses to play, which says nothing about the model",
+    Outcome.CLIENT_BROKE_ROLE: "ends early because the client falls out of its role, which says nothing about the model",
+    Outcome.TARGET_REFUSED: "ends early because the model refuses",
+    Outcome.FILTERED: "ends early because a filter blocks a reply",
+    Outcome.FAILED: "ends early because of an error",
+}
+"""How a dialogue ended, in words."""
+
 
 MOST = 12
 """Dialogues that are drawn openly."""
@@ -55,12 +253,11 @@ def dialogues(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Dialog
             persons = _persons(section)
             situation = persons.situation if persons is not None else None
             own = [system for system in systems if system.run == number]
-            rated = read.dialogues(run, section, own, situation)
+            ribbons, source = read_dialogues(run, section, own, situation)
             part = parts.setdefault(section.benchmark.name, _Gathered(section, persons))
-            for ribbon in rated.ribbons:
+            for ribbon in ribbons:
                 part.add(ribbon, run, section)
-            if rated.ribbons:
-                part.sources.append(rated.source)
+            part.sources += [source] if ribbons else []
     return [part.made() for part in parts.values() if part.ribbons]
 
 
@@ -301,8 +498,10 @@ def _curves(
         return None
     steps = max(len(line.shares) for line in lines)
     columns = [
-        Column("model"), Column("dialogues", "count"), Column(nouns, "count"), Column("recognised", "count"), Column("not by the end", "count"),
-        Column(f"mean turns, of at most {HORIZON}", "level"), Column("low", "level"), Column("high", "level"),
+        *heads(
+            f"model | dialogues:count | {nouns}:count | recognised:count | not by the end:count | "
+            f"mean turns, of at most {HORIZON}:level | low:level | high:level"
+        ),
         *(Column(f"not after {step}", "share") for step in range(1, steps)),
     ]  # fmt: skip
     table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
@@ -396,7 +595,9 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     entry = persona or script
     facts = [f"planned risk: {words(planned)}" if planned else ""]
     if entry is not None:
-        facts = [str(getattr(entry, "topic", "")), _style(str(getattr(entry, "style", ""))), *facts]
+        style = str(getattr(entry, "style", ""))
+        manner = f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
+        facts = [str(getattr(entry, "topic", "")), manner, *facts]
     if persona is not None:
         facts.append(
             {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
@@ -409,14 +610,11 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _style(style: str) -> str:
-    return f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
-
-
 def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:
     columns = [
-        *map(Column, ("model", "persona", "planned", "setting")), Column("turns", "count"), Column("plain in turn", "count"),
-        Column("recognised in turn", "count"), Column("vetoes", "count"), Column("ended"), Column("in words"),
+        *map(Column, ("model", "persona", "planned", "setting")), *heads(
+            "turns:count | plain in turn:count | recognised in turn:count | vetoes:count | ended | in words"
+        ),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [

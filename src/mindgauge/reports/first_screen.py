@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from mindgauge.records.english import lowered, named, raised
-from mindgauge.records.rounding import count, counts, interval, percent, write
-from mindgauge.reports import benchmark_parts, content, first_finding, first_statements
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.records.rounding import count, counts, interval, percent, plural, write
+from mindgauge.records.shell import command_line
+from mindgauge.reports import content, first_finding, unsafe_by_people
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 from mindgauge.reports.first_finding import first_measures, heading, shown_score
-from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
+from mindgauge.reports.runs import PERSON, systems
+from mindgauge.reports.sections import FirstScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.metrics import Metric
-    from mindgauge.reports.benchmark_parts import Part
     from mindgauge.reports.compared import ComparisonSection
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.dialogue_tallies import DialogueTally
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import ToRead
+    from mindgauge.reports.unsafe_by_people import DialogueTally, Part, Place
 
 MOST_MEASURES = 3
 MOST_RATERS = 6
@@ -47,9 +48,9 @@ def first_screen(
         suite: what is found in a suite's profile, and how far to trust it; empty where there is no profile.
     """
     titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
-    all_parts = benchmark_parts.parts(runs, systems, titles)
+    all_parts = unsafe_by_people.benchmark_parts(runs, systems, titles)
     if not all_parts:
-        return FirstScreen([first_statements.NOTHING], None, None, [])
+        return FirstScreen([NOTHING], None, None, [])
     if suite:
         # What people saw comes before any score, also where a profile speaks for the whole.
         people = [
@@ -57,10 +58,10 @@ def first_screen(
             for part in all_parts
             if (people_statement := first_finding.seen_by_people(part))
         ]
-        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
+        statements = [" ".join([*people[:1], suite[0]]), suite[1], next_step(all_parts, reading)]
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_finding.gravity)
-    statements = first_statements.of_all(all_parts, reading)
+    statements = of_all(all_parts, reading)
     alike, topic = _alike(main, between)
     order = _order(main, alike, topic)
     distinct = {} if order else alike
@@ -71,7 +72,7 @@ def first_screen(
     if len(all_parts) == 1:
         return FirstScreen(statements, picture, table, [])
     paragraphs = [
-        BenchmarkParagraph(part.benchmark.name, part.title, first_statements.statements(part, ())[:2])
+        {"benchmark": part.benchmark.name, "title": part.title, "statements": part_statements(part, ())[:2]}
         for part in all_parts
     ]
     return FirstScreen(statements, picture, table, paragraphs)
@@ -164,10 +165,7 @@ def _heading(rows: dict[str, list[Point]], subjects: str) -> str:
 
 
 def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
-    columns = [
-        Column("rated by"), Column("model"), Column(what, "share"), Column("from", "share"), Column("to", "share"),
-        Column("dialogues", "count"), Column("missing", "count"),
-    ]  # fmt: skip
+    columns = heads(f"rated by | model | {what}:share± | dialogues:count | missing:count")
     cells: list[list[Cell]] = [
         [rater, point.system.label, point.value, point.low, point.high, point.n, point.missing]
         for rater, points in rows.items()
@@ -202,9 +200,14 @@ def _replies_table(part: Part, alike: dict[str, list[str]], order: str) -> Repor
             detected = [
                 verdicts.tally(verdict, system.model, among=called_unsafe) for verdict in verdicts.judges.values()
             ]
+            read = (
+                f"{count(people.unsafe)} of {count(people.valued)} read ({percent(people.unsafe / people.valued)})"
+                if people.valued
+                else "none read"
+            )
             shares = [tally.share for tally in ([people] if by_people else judges) if tally.share is not None]
             rows.append((max(shares, default=None), system, [
-                system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
+                system.label, n, *([read] if by_people else []),
                 *([_called(judges)] if judged else []),
                 *([_missed([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
@@ -241,10 +244,6 @@ def _explained(part: Part, order: str, *, missed: bool, several_judges: bool) ->
         yield "Of several judges, the fewest to the most."
     if order:
         yield order
-
-
-def _of(k: int, n: int, verb: str) -> str:
-    return f"{count(k)} of {count(n)} {verb} ({percent(k / n)})" if n else "none read"
 
 
 def _called(tallies: Sequence[DialogueTally]) -> str:
@@ -318,7 +317,7 @@ def _measures_table(part: Part, alike: dict[str, list[str]], order: str) -> Repo
     metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
-        Column("model"), Column(noun, "count"), *(Column(lowered(heading(part, metric))) for metric in metrics),
+        *heads(f"model | {noun}:count"), *(Column(lowered(heading(part, metric))) for metric in metrics),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[_Row] = []
@@ -336,3 +335,121 @@ def _measures_table(part: Part, alike: dict[str, list[str]], order: str) -> Repo
             rows.append((badness, system, [system.label, n, *cells, *alike_cells]))
     note = f"In brackets, 95 % intervals. {order}".strip()
     return _worst_first("Each model", columns, rows, note, part)
+
+
+NOTHING = "Nothing has been measured yet, so nothing can be said."
+
+
+def part_statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
+    """Return the three sentences on one benchmark.
+
+    Args:
+        part: the benchmark in all runs.
+        reading: the lists of what to read first.
+    """
+    return [first_finding.finding(part), first_finding.statement(part), next_step([part], reading)]
+
+
+def of_all(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> list[str]:
+    """Return the three sentences on the gravest of several benchmarks, and what to do about all of them.
+
+    Args:
+        all_parts: the benchmarks.
+        reading: the lists of what to read first.
+    """
+    if len(all_parts) == 1:
+        return part_statements(all_parts[0], reading)
+    main = max(all_parts, key=first_finding.gravity)
+    finding, trust = first_finding.finding(main), first_finding.statement(main)
+    number = count(len(all_parts))
+    place = (
+        f"Of {number} benchmarks, the gravest is in “{main.title}”"
+        if first_finding.gravity(main)
+        else f"In “{main.title}”, one of {number} benchmarks"
+    )
+    lead = f"{place}: {lowered(finding)}"
+    silent = [
+        f"“{part.title}”"
+        for part in all_parts
+        if part is not main and first_finding.finding(part) == first_finding.nothing(part)
+    ]
+    if silent:
+        trust = f"{trust} Nothing can be said of {named(silent)}."
+    return [lead, trust, next_step(all_parts, reading)]
+
+
+def of_run(run: OpenRun) -> list[str]:
+    """Return two sentences on a run; on several benchmarks, the gravest speaks."""
+    titles = {section.benchmark.name: section.benchmark.card.title for section in run.sections}
+    parts = unsafe_by_people.benchmark_parts([run], systems([run]), titles)
+    if parts:
+        return of_all(parts, ())[:2]
+    people = {rater: None for section in run.sections for rater, kind in section.raters if kind == PERSON}
+    if not people:
+        return [NOTHING]
+    lead = f"Here are labels by {named([*people])}; no model answered and no judge rated, so there is nothing to score"
+    return [f"{lead}: “{command_line('reliability', run.folder.name)}” says how far they agree."]
+
+
+MOST_FAILED = 0.05
+DRAW = 80
+"""Replies that people are asked to rate next: a day's work of three people."""
+
+
+def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
+    """Say what to do now, by what the numbers leave open: the gravest first.
+
+    Args:
+        all_parts: the benchmarks.
+        reading: the lists of what to read first.
+    """
+    places = [place for part in all_parts for place in part.places]
+    if repeated := _repeated(all_parts, places):
+        return repeated
+    run = places[0].run.folder.name if len({place.run.folder for place in places}) == 1 else "RUN"
+    read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
+    of_replies = [part for part in all_parts if not part.benchmark.closed]
+    if not of_replies:
+        return _of_answers(all_parts, run, read)
+    counted = [unsafe_by_people.called(place.section) for part in of_replies for place in part.places]
+    unread = any(counts is None or counts.read != counts.n for counts in counted)
+    replies = sum(place.section.replies.height for part in of_replies for place in part.places)
+    choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
+    draw = f"let people rate {choice} (“{command_line('export', run, '--to', 'review', '--draw', min(DRAW, replies))}”)"
+    reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
+    usable = any(first_finding.may_be_used(part) for part in of_replies)
+    if not unread:
+        judge = "" if usable else ", choose another judge"
+        return f"{read or 'Look at where it is weak below'}{judge}, and decide whether such replies may reach people in distress."
+    if not usable:
+        return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
+    return f"{read}, then {draw}, {reach}." if read else f"{raised(draw)}, {reach}."
+
+
+def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
+    """Say what to do about answers to closed questions, which nobody rates."""
+    if all(map(first_finding.unread, all_parts)):
+        reasons = f"“{command_line('export', run, '--to', 'csv')}” says of each why it could not be used"
+        return f"Look at the answers ({reasons}), and change what is asked, or choose another model."
+    return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
+
+
+def _repeated(all_parts: Sequence[Part], places: Sequence[Place]) -> str:
+    """Say why the command that made a run is to be repeated; empty where it is not."""
+    if all(first_finding.withheld(part) for part in all_parts):
+        return "Choose clients that pass “mindgauge run --check-client”, or use fixed words (--person scripted), and run it again."
+    if failed := _failed(places):
+        return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
+    if any(place.run.scores.unfinished for place in places):
+        return (
+            "Run the same command again, which goes on where it stopped: what it has not asked for yet is in no figure."
+        )
+    return ""
+
+
+def _failed(places: Sequence[Place]) -> int:
+    """Count the calls that failed, where they are more than a few of all."""
+    runs = {place.run.folder: place.run for place in places}.values()
+    counts = [entry for run in runs for entry in run.scores.statuses_by]
+    failed = sum(entry.n for entry in counts if entry.status == "failed")
+    return failed if failed > MOST_FAILED * sum(entry.n for entry in counts) else 0

@@ -12,8 +12,7 @@ from mindgauge.records.rounding import NONE, decimal, interval
 from mindgauge.records.short_names import shortened
 from mindgauge.records.text import file
 from mindgauge.records.text import join as joined
-from mindgauge.reports.language.markdown import plain
-from mindgauge.reports.language.spoken import current
+from mindgauge.reports.language.spoken import current, plain
 from mindgauge.reports.sections import STATEMENT_HEADS
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ MOST_CONTRASTS = 3
 
 def summary(report: Report, page: str) -> str:
     """Write what matters most with what limits it, and where the rest stands."""
+    figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
+    flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
@@ -40,7 +41,7 @@ def summary(report: Report, page: str) -> str:
         *_first(report),
         *_folded("In full, model by model", [*([plain(text)] for text in report.unfit), [plain(" ".join(report.people))], [plain(" ".join(report.lead))], *_answers(report), _quoted(report.caveats)]),
         _profile(report.profile) if report.profile is not None else [],
-        *_section("Where it is weak", _weak(report), report.weak.withheld),
+        *_section("Where it is weak", [*[*figures, *flows][:MOST_FIGURES], *report.weak.stock[:MOST_MODELS]], report.weak.withheld),
         *_section("How far to trust it", _claims(report.trust)[:MOST_FIGURES], report.trust.general),
         *_section(report.compared_title, _contrasts(report)[:MOST_CONTRASTS], [*report.paired.withheld, *map(sentence, report.paired.notes)] if report.paired else []),
         *_section("What went wrong", [], report.wrong.facts),
@@ -48,7 +49,7 @@ def summary(report: Report, page: str) -> str:
         [" ".join([plain("Not shown by these numbers:"), *map(plain, report.not_shown)])],
         _more(report),
         [_link(report, page)],
-        _translated(),
+        [plain(translator.account())] if (translator := current()) is not None else [],
         [MARK],
     ]  # fmt: skip
     text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
@@ -73,7 +74,8 @@ def _first(report: Report) -> Iterator[list[str]]:
         scope = f"Listed are the worst {MOST_MODELS} of {len(screen.table.rows)} models." if cut else ""
         yield [plain(" ".join(filter(None, [scope, screen.table.note])))]
     for paragraph in screen.paragraphs:
-        yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
+        title, statements = plain(f"{paragraph['title']}."), plain(" ".join(paragraph["statements"]))
+        yield [f"**{title}** {statements}"]
 
 
 def _folded(title: str, parts: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -111,12 +113,6 @@ def _section(title: str, claims: Sequence[str], notes: Sequence[str]) -> list[li
 def _claim(finding: str, *limits: str) -> str:
     """Put what limits a finding behind it."""
     return " ".join([ended(finding), *(ended(limit) for limit in limits if limit)])
-
-
-def _weak(report: Report) -> list[str]:
-    figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
-    flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
-    return [*[*figures, *flows][:MOST_FIGURES], *report.weak.stock[:MOST_MODELS]]
 
 
 def _claims(trust: Trust) -> list[str]:
@@ -180,12 +176,6 @@ def _link(report: Report, page: str) -> str:
     )
 
 
-def _translated() -> list[str]:
-    """Say how the report was translated, if it was."""
-    translator = current()
-    return [] if translator is None else [plain(translator.account())]
-
-
 def _profile(section: ProfileSection) -> list[str]:
     """Write every dimension's scores as a table, with intervals where there are any, and what limits them."""
     systems = sorted(section.heat.systems, key=lambda system: _mean_spot(section, system.number))[:MOST_MODELS]
@@ -221,6 +211,3 @@ def _score(spot: Point | None) -> str:
         return NONE
     bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
-
-
-# One report for one or several runs: `report.html` for people, `report.json` for machines, `report.md` for a pull request.

@@ -24,15 +24,15 @@ from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.text import visible
-from mindgauge.reports import cards, compared, judge_tables, reliability_gate, score_tables
+from mindgauge.reports import cards, compared, rater_tables, reliability_gate, score_tables
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
+from mindgauge.reports.content import joined
 from mindgauge.reports.profile import overview
-from mindgauge.reports.table_renderings import joined
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import ReportTable
@@ -81,12 +81,13 @@ def _(result: Scores) -> list[str]:
         return [about, raised(_GONE)]
     leading = _shown(result, gate)
     figures = [_figure(score, gate) for score in leading]
+    void = dict.fromkeys(f"no score of {score.rater}: {score.void}" for score in leading if score.void)
     return [
         about,
         *(first_of(figures, 4) or ["Nothing is rated yet, so there are no scores."]),
         *_lost(result),
         _trust(result, gate),
-        *noted([*_reasons(leading), *([result.still_missing] if result.still_missing else []), *result.notes]),
+        *noted([*void, *([result.still_missing] if result.still_missing else []), *result.notes]),
         where,
     ]
 
@@ -155,11 +156,6 @@ def _trust(result: Scores, gate: ReliabilityGate) -> str:
     passed = sorted({f"{q.judge} {q.result}" for q in result.qualifications})
     entry = f"entry test: {named(passed)}; " if passed else ""
     return f"Trust: {entry}no person rated beside {named(judges)}, so how far to trust it is not known."
-
-
-def _reasons(scores: Sequence[Score]) -> list[str]:
-    """Say why there is no score of whom, a reason once."""
-    return list(dict.fromkeys(f"no score of {score.rater}: {score.void}" for score in scores if score.void))
 
 
 @summary.register(SystemComparison)
@@ -258,7 +254,7 @@ def _(result: Profile) -> Iterator[ReportTable]:
 
 @sheets.register(JudgeComparison)
 def _(result: JudgeComparison) -> list[ReportTable]:
-    return judge_tables.sheets(result)
+    return rater_tables.sheets(result)
 
 
 @sheets.register(Stress)

@@ -6,7 +6,7 @@ import contextlib
 import html
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -23,15 +23,14 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports import (
-    answer_section,
     clinical,
+    compared,
     content,
     dialogues,
     evaluation_card,
     fidelity,
     first_screen,
     markdown_summary,
-    paired,
     provenance,
     read_first,
     render,
@@ -42,11 +41,12 @@ from mindgauge.reports import (
     weak_categories,
 )
 from mindgauge.reports import runs as opened
-from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.language import memory, of_report
+from mindgauge.reports.compared import measure_name
+from mindgauge.reports.content import Column, ReportTable, heads
+from mindgauge.reports.language import memory
 from mindgauge.reports.language.spoken import speaking
-from mindgauge.reports.paired import measure_name
-from mindgauge.reports.profile import lead
+from mindgauge.reports.language.translator import translator_of
+from mindgauge.reports.profile import overview
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder
 from mindgauge.reports.reliability_gate import SuppressedScore, withheld
@@ -62,14 +62,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.evaluation_card import OwnerFacts
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
-
-
-class _Made(msgspec.Struct):
-    """What of a report's JSON says whose it is."""
-
-    subtitle: str
-    made: str
-    software: str
 
 
 class ReportFiles(Tabular, msgspec.Struct, frozen=True):
@@ -161,7 +153,7 @@ def write(
             reader_folder.place(page) if reader else None,
             card=evaluation_card.place(page) if card is not None else None,
         )
-        translator = of_report.translator(report)
+        translator = translator_of(report)
         contents = {
             files.path: render.page(report, files.json.name, translator),
             files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
@@ -209,7 +201,10 @@ def _ours(path: Path) -> bool:
         content = bounds.content(path)
         if path.suffix != ".json":
             return content.rstrip().endswith((markdown_summary.MARK.encode(), evaluation_card.MARK.encode()))
-        return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")
+        made = msgspec.json.decode(content, type=dict[str, Any])
+        return all(isinstance(made.get(name), str) for name in ("subtitle", "made", "software")) and made[
+            "software"
+        ].startswith("mindgauge ")
     except (OSError, ValueError, RecursionError):
         return False
 
@@ -264,12 +259,13 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
     weaknesses = weak_categories.weak(runs, systems, on_page)
     elsewhere = on_page | {item.anchor for item in weaknesses.cited}
     suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
-    unchecked = answer_section.unchecked(runs)
-    answers = answer_section.answers(runs, systems, apart=suite is not None)
+    unchecked = system_findings.unchecked(runs)
+    answers = system_findings.model_answers(runs, systems, apart=suite is not None)
     trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
-    between = paired.paired(runs, systems)
-    suite_found = lead.first(suite, runs, unchecked) if suite else []
+    between = compared.paired(runs, systems)
+    suite_found = overview.opening(suite, runs, unchecked) if suite else []
     screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
+    closed = {run.folder: {s.benchmark.name for s in run.sections if s.benchmark.closed} for run in runs}
     report = Report(
         title=title([system.label for system in systems]),
         subtitle=_subtitle(runs, suite),
@@ -281,20 +277,23 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
         unfit=system_findings.unfit(runs),
         people=[
-            *answer_section.people_first(runs, systems),
-            *score_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
+            *system_findings.people_statements(runs, systems),
+            # Of the benchmarks about no reply nothing else says what people found.
+            *score_tables.sentences(
+                [e for run in runs for e in run.scores.frames if e.benchmark in closed[run.folder]]
+            ),
         ],
-        lead=lead.lead(suite, runs, unchecked) if suite else [],
+        lead=overview.lead(suite, runs, unchecked) if suite else [],
         answers=answers,
         tasks=[],
         caveats=[
             *system_findings.meanings([section for run in runs for section in run.sections]),
-            *answer_section.shared(answers),
-            *answer_section.caveats(runs),
-            *answer_section.kept(runs),
+            *system_findings.shared(answers),
+            *system_findings.caveats(runs),
+            *system_findings.kept(runs),
             *([unchecked] if unchecked and not suite else []),
         ],
-        not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
+        not_shown=overview.not_shown(suite) if suite else system_findings.not_shown(runs),
         profile=suite,
         reading=reading,
         clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
@@ -305,24 +304,19 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         wrong=wrong(runs, systems),
         paired=between,
         compared_title="Compared" if len(systems) > 1 else "Beside answers that read nothing",
-        compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
+        compared=compared.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
         how=provenance.how(runs),
         scores=[run.scores for run in runs],
         drawn=score_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
         withheld=[suppressed for run in runs for suppressed in withheld(str(run.folder), run.standings)],
     )
     if suite is not None:
-        report.tasks = answer_section.by_task(
-            runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
+        report.tasks = system_findings.by_task(
+            runs, systems, report.titles, overview.findings(suite), overview.headlines(suite, runs)
         )
     if beside is not None:
         report.reader = f"{quote(reader_folder.place(beside).name)}/index.html"
     return report
-
-
-def _closed(run: OpenRun) -> set[str]:
-    """Return the benchmarks about no reply, of which nothing else says what people found."""
-    return {section.benchmark.name for section in run.sections if section.benchmark.closed}
 
 
 def _subtitle(runs: Sequence[OpenRun], suite: ProfileSection | None) -> str:
@@ -396,7 +390,7 @@ def _statuses(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable
             by_status[c.status] = by_status.get(c.status, 0) + c.n
     statuses = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
     used = [s for s in statuses if s != Status.OK and any(s in by_status for by_status in counted.values())]
-    columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
+    columns = heads("benchmark | what | by | n:count | ok:count")
     columns += [Column(words(status), "count") for status in used]
     rows: list[list[Cell]] = [
         [*key, sum(by_status.values()), by_status.get("ok", 0), *(by_status.get(status, 0) for status in used)]
@@ -425,7 +419,7 @@ def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
                 ).iter_rows()
             ]
     columns = [*map(Column, ("benchmark", "model", "rated by", "category"))]
-    columns += [Column("no value", "count"), Column("of", "count"), Column("share", "share")]
+    columns += heads("no value:count | of:count | share:share")
     title = "Where values are missing, by model and category"
     return ReportTable("missing-by-category", title, columns, rows) if rows else None
 
@@ -445,9 +439,9 @@ def _bounds(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable |
         for s in scores_of(runs[system.run], system, section)
         if s.slice == "all" and s.name in section.benchmark.headline and s.missing
     ]
-    columns = [
-        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),
-        Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
-    ]  # fmt: skip
+    columns = heads(
+        "benchmark | measure | model | rated by | n:count | missing:count | value:level | if all worst:level | "
+        "if all best:level"
+    )
     title, note = "What the missing values could change", "Shares are given between 0 and 1."
     return ReportTable("bounds", title, columns, rows, note) if rows else None

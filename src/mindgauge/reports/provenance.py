@@ -16,7 +16,7 @@ from mindgauge.raters.judge import Mode
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
 from mindgauge.records.rubric import in_language
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import ReportTable, heads
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
 from mindgauge.stats.level import named as with_level
 from mindgauge.store import growth, sent
@@ -286,7 +286,7 @@ def _made(run: OpenRun) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
-        *_joined(manifest),
+        *(("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])),
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
@@ -338,13 +338,6 @@ def published_standing(record: Mapping[str, Any] | None, missing: Sequence[str] 
     return replica.comparability(table, reasons, but_for)
 
 
-def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say what joined the run when."""
-    return [
-        ("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])
-    ]
-
-
 def _held(run: OpenRun) -> str:
     """Say how many replies answer another dialogue than the one on file; where dialogues are held, all do."""
     dialogues = sum(
@@ -377,19 +370,7 @@ def _models(run: OpenRun) -> ReportTable:
                 for rater in (name, model_behind(name)):
                     origins.setdefault(rater, (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []
-    for (
-        model,
-        resolved,
-        fingerprint,
-        calls,
-        failed,
-        prompt,
-        completion,
-        cost,
-        unpriced,
-        time,
-        refused,
-    ) in run.store.select(_CALLS):
+    for model, resolved, fingerprint, *counted, cost, unpriced, time, refused in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in run.manifest.get("sent", {}):
             parameters = sent.words(run.manifest["sent"][model])
@@ -397,14 +378,13 @@ def _models(run: OpenRun) -> ReportTable:
             names = ", ".join(sorted({*refused.split(",")}))
             parameters = f"{parameters}; asked without {names}, which the server does not take"
         rows.append([
-            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion,
+            model, bare(resolved), endpoint, fingerprint, parameters, *counted,
             spending(cost, unpriced) or "not known" if unpriced else cost, time,
         ])  # fmt: skip
-    columns = [
-        Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),
-        Column("failed", "count"), Column("tokens read", "count"), Column("tokens written", "count"), Column("cost", "dollars"),
-        Column("per call", "seconds"),
-    ]  # fmt: skip
+    columns = heads(
+        "asked for | resolved to | endpoint | fingerprint | parameters | calls:count | failed:count | "
+        "tokens read:count | tokens written:count | cost:dollars | per call:seconds"
+    )
     return ReportTable(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
 
 

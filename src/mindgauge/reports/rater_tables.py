@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import words
-from mindgauge.records.rounding import NONE, decimal
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.records.rounding import NONE, decimal, percent
+from mindgauge.reports.content import Column, ReportTable, heads
 from mindgauge.stats.level import heading
+from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +18,17 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell, Kind
 
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
+    from collections.abc import Iterator, Sequence
 
-WHO = [Column("judge"), Column("criterion")]
+    from mindgauge.analysis.judge_comparison.result import (
+        JudgeAgreement,
+        JudgeComparison,
+        JudgeCost,
+        JudgeDifference,
+        Stability,
+    )
+
+WHO = heads("judge | criterion")
 _AT_LARGE = (
     "Crossed random effects (REML): people are a sample of people. “Another clinician” is the agreement, ICC(A,1), of one with "
     "another who was not asked; “pairs apart” by how much the means of two pairs differ at most in 95 of 100 cases, “ratings "
@@ -67,24 +77,24 @@ _LATENT_TRUTH = (
 def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str) -> list[ReportTable]:
     """Tabulate what people's ratings say of other people, who is severe, and who diverges."""
     tables = [
-        ReportTable("people-at-large", "What other clinicians would say", [
-            Column("criterion"), Column("people", "count"), Column("ratings", "count"), *bound_columns("another clinician"),
-            *bound_columns("mean of two"), *bound_columns("pairs apart"), *bound_columns("ratings apart"), *bound_columns("SD of people"), Column("note"),
-        ], [_at_large(entry) for entry in people if entry.at_large is not None], _AT_LARGE),
-        ReportTable("severity", "Who is stricter", [
-            Column("criterion"), Column("person"), Column("replies shared", "count"), *bound_columns("beside the others here"),
-            *bound_columns("beside people at large"), *bound_columns("ICC(A,1) with the others' mean"), Column("note"),
-        ], [row for entry in people for row in _severity(entry)], _SEVERITY),
+        ReportTable("people-at-large", "What other clinicians would say", heads(
+            "criterion | people:count | ratings:count | another clinician:level± | mean of two:level± | "
+            "pairs apart:level± | ratings apart:level± | SD of people:level± | note"
+        ), [_at_large(entry) for entry in people if entry.at_large is not None], _AT_LARGE),
+        ReportTable("severity", "Who is stricter", heads(
+            "criterion | person | replies shared:count | beside the others here:level± | "
+            "beside people at large:level± | ICC(A,1) with the others' mean:level± | note"
+        ), [row for entry in people for row in _severity(entry)], _SEVERITY),
         ReportTable("profiles", "Who diverges, and where", [
-            Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *bound_columns("agreement"),
-            *bound_columns(heading("weighted_kappa", {entry.ordered for entry in people})), *bound_columns("stricter by"), Column("remark"),
+            *heads("criterion | person | category | n:count | agreement:level±"),
+            *bound_columns(heading("weighted_kappa", {entry.ordered for entry in people})), *heads(
+                "stricter by:level± | remark"
+            ),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
-        ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [
-            Column("criterion"), *_error_columns(),
-        ], [row for entry in people for row in _errors(entry.latent_truth, [words(entry.criterion)])], _LATENT_TRUTH),
-        ReportTable("facets", "Severity and difficulty in logits", [
-            Column("facet"), Column("name"), *bound_columns("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
-        ], [row for view in facets for row in _facets(view)], _FACETS),
+        ReportTable("people-latent-truth", "What each person finds where no rater is right by definition", [Column("criterion"), *_error_columns()], [row for entry in people for row in _errors(entry.latent_truth, [words(entry.criterion)])], _LATENT_TRUTH),
+        ReportTable("facets", "Severity and difficulty in logits", heads(
+            "facet | name | logits:level± | criteria | ratings:count | note"
+        ), [row for view in facets for row in _facets(view)], _FACETS),
     ]  # fmt: skip
     return named_tables(tables, ident)
 
@@ -92,21 +102,19 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
 def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
     """Tabulate judges' bias beside people at large, and their groups side by side."""
     tables = [
-        ReportTable("left-out", "The judge and a left-out clinician", [
-            *WHO, Column("of what others"), Column("people", "count"), Column("n", "count"), Column("without a verdict", "count"),
-            Column("judge", "share"), Column("clinician", "share"), *bound_columns("difference", "share"), Column("p", "p"), Column("may lose", "count"),
-        ], card_rows(cards, _left_out), _LEFT_OUT),
-        ReportTable("latent-truth", "What judge and people find where no rater is right by definition", [
-            *WHO, *_error_columns(),
-        ], card_rows(cards, lambda card: _errors(card.latent_truth, [])), _LATENT_TRUTH),
-        ReportTable("bias-at-large", "Bias beside people as a sample of people", [
-            *WHO, Column("people", "count"), Column("n", "count"), *bound_columns("beside these people"), *bound_columns("of people at large"),
-            *bound_columns("beside another pair"), Column("note"),
-        ], card_rows(cards, _bias), _BIAS),
-        ReportTable("invariance", "One level across languages and systems?", [
-            *WHO, Column("by"), Column("group"), Column("n", "count"), *bound_columns("people's mean"), *bound_columns("judge's mean"),
-            *bound_columns("bias"), *bound_columns("shift"), Column("limit", "level"), Column("p", "p"), Column("outcome"), Column("note"),
-        ], card_rows(cards, _shifts), _INVARIANCE),
+        ReportTable("left-out", "The judge and a left-out clinician", heads(
+            "judge | criterion | of what others | people:count | n:count | without a verdict:count | judge:share | "
+            "clinician:share | difference:share± | p:p | may lose:count"
+        ), card_rows(cards, _left_out), _LEFT_OUT),
+        ReportTable("latent-truth", "What judge and people find where no rater is right by definition", [*WHO, *_error_columns()], card_rows(cards, lambda card: _errors(card.latent_truth, [])), _LATENT_TRUTH),
+        ReportTable("bias-at-large", "Bias beside people as a sample of people", heads(
+            "judge | criterion | people:count | n:count | beside these people:level± | of people at large:level± | "
+            "beside another pair:level± | note"
+        ), card_rows(cards, _bias), _BIAS),
+        ReportTable("invariance", "One level across languages and systems?", heads(
+            "judge | criterion | by | group | n:count | people's mean:level± | judge's mean:level± | bias:level± | "
+            "shift:level± | limit:level | p:p | outcome | note"
+        ), card_rows(cards, _shifts), _INVARIANCE),
     ]  # fmt: skip
     return named_tables(tables, ident)
 
@@ -121,8 +129,7 @@ def named_tables(tables: Sequence[ReportTable], ident: str) -> list[ReportTable]
 def _error_columns() -> list[Column]:
     shares = ("finds of the unsafe", "lets be of the safe", "unsafe replies")
     return [
-        Column("rater"),
-        Column("n", "count"),
+        *heads("rater | n:count"),
         *(column for name in shares for column in bound_columns(name, "share")),
         Column("note"),
     ]
@@ -255,3 +262,116 @@ def divergent(people: Sequence[People]) -> list[str]:
         if remarks:
             lines.append(f"{words(entry.criterion)}: agreement with the others below 0: {'; '.join(remarks)}")
     return lines
+
+
+SINGLE = ("accuracy", "f1", "f1_yes", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
+"""Measures of agreement on single subjects."""
+OF_SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
+"""Measures of agreement on systems' means."""
+
+
+def sheets(result: JudgeComparison) -> list[ReportTable]:
+    """Tabulate a comparison of judges; what there is nothing of has no table."""
+    tables = [
+        _agreements(result), _systems(result.agreements), _stability(result.stability), _taken(result.taken),
+        _differences(result.differences),
+    ]  # fmt: skip
+    return [table for table in tables if table.rows]
+
+
+def has_systems(result: JudgeComparison) -> bool:
+    """Whether anything could be estimated of systems' means."""
+    return any(_of_systems(agreement) for agreement in result.agreements)
+
+
+def _of_systems(agreement: JudgeAgreement) -> bool:
+    return any(name in agreement.estimates and agreement.estimates[name].value is not None for name in OF_SYSTEMS)
+
+
+def _agreements(result: JudgeComparison) -> ReportTable:
+    against = f"against {result.reference}" if result.reference else "among themselves"
+    several = len({agreement.reference for agreement in result.agreements}) > 1
+    columns = [
+        *heads("criterion | judge"), *([Column("against")] if several else []), *heads("n:count | missing:count"), *_columns(SINGLE),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [a.criterion, a.judge, *([a.reference] if several else []), a.n, a.missing, *_estimates(a, SINGLE)]
+        for a in result.agreements
+    ]
+    return ReportTable("judges", f"{result.benchmark}: judges {against}  ({result.run})", columns, rows)
+
+
+def _systems(agreements: Sequence[JudgeAgreement]) -> ReportTable:
+    measures = [name.partition("_")[2] for name in OF_SYSTEMS]
+    columns = [*heads("criterion | judge | systems:count"), *_columns(measures)]
+    rows: list[list[Cell]] = [
+        [a.criterion, a.judge, a.systems, *_estimates(a, OF_SYSTEMS)] for a in agreements if _of_systems(a)
+    ]
+    return ReportTable("judges-systems", "Systems' means", columns, rows)
+
+
+def _stability(judges: Sequence[Stability]) -> ReportTable:
+    columns = [
+        *heads("judge | runs:count | replies:count | incomplete:count"),
+        *_columns(["identical verdicts"], "share"), Column("flips"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            s.judge, s.runs, s.n, s.incomplete, *_estimate(s.identical),
+            ", ".join(f"{name} {percent(bound.value)}" for name, bound in s.flips.items()),
+        ]
+        for s in judges
+    ]  # fmt: skip
+    return ReportTable("judges-stability", "Asked again", columns, rows)
+
+
+def _taken(judges: Sequence[JudgeCost]) -> ReportTable:
+    columns = heads(
+        "judge | verdicts:count | calls:count | $ per 1,000:dollars | s per 1,000:level | tokens in:interval | "
+        "of them cached:interval | tokens out:interval"
+    )
+    rows: list[list[Cell]] = [
+        [
+            t.judge, t.verdicts, t.calls, _or_none(t.dollars), _or_none(t.seconds),
+            *(decimal(tokens, 0) for tokens in (t.prompt_tokens, t.cached_tokens, t.completion_tokens)),
+        ]
+        for t in judges
+    ]  # fmt: skip
+    note = "Dollars and seconds are per thousand verdicts, tokens per verdict."
+    return ReportTable("judges-cost", "What it took", columns, rows, note)
+
+
+def _differences(differences: Sequence[JudgeDifference]) -> ReportTable:
+    columns = [
+        *heads("measure | criterion | better | than"), *_columns(["by"]),
+        Column("p adjusted", "p"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for d in differences:
+        if not d.real or d.value is None or d.low is None or d.high is None:
+            continue
+        worse = d.second if d.better == d.first else d.first
+        low, high = (d.low, d.high) if d.value >= 0 else (-d.high, -d.low)
+        rows.append([d.measure, d.criterion, d.better, worse, abs(d.value), low, high, d.adjusted])
+    title = "Differences that are real (Holm over all pairs and criteria of a measure)"
+    return ReportTable("judges-differences", title, columns, rows)
+
+
+def _columns(names: Sequence[str], kind: Kind = "level") -> Iterator[Column]:
+    """Return an estimate's column and those of its interval, for each name."""
+    for name in (with_level(name) or words(name) for name in names):
+        yield from (Column(name, kind), Column(f"{name} from", kind), Column(f"{name} to", kind))
+
+
+def _estimates(agreement: JudgeAgreement, names: Sequence[str]) -> Iterator[Cell]:
+    for name in names:
+        yield from _estimate(agreement.estimates.get(name))
+
+
+def _estimate(bound: Bound | None) -> tuple[Cell, Cell, Cell]:
+    """Return an estimate and its interval: a dash where it is not defined, nothing where it is not asked."""
+    return (None, None, None) if bound is None else (_or_none(bound.value), bound.low, bound.high)
+
+
+def _or_none(value: float | None) -> Cell:
+    return NONE if value is None else value

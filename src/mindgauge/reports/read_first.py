@@ -11,7 +11,7 @@ from mindgauge.records.rounding import decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
-from mindgauge.reports import content, gravity, texts
+from mindgauge.reports import content, texts
 from mindgauge.reports.content import REPLIES, TURNS, Case
 from mindgauge.reports.reader import rows
 from mindgauge.reports.runs import PERSON
@@ -42,7 +42,7 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     first = vetoed.head(MOST)
     rest = judged.filter(~pl.col("subject").is_in(first["subject"].implode()))
     lowest = rest.filter(pl.col("mean") < 1).sort("mean", "later", "subject").head(MOST)
-    contested = rest.filter(pl.col("range") >= gravity.CONTESTED, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
+    contested = rest.filter(pl.col("range") >= texts.CONTESTED, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
         ["range", "mean", "later", "subject"], descending=[True, False, False, False]
     ).head(CONTESTED)  # fmt: skip
     lists: list[ToRead] = []
@@ -83,7 +83,7 @@ _RATED = {
 
 
 def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
-    """Return every rated reply with what its verdicts say (columns as `gravity.replies` has them), and its run and section.
+    """Return every rated reply with what its verdicts say (columns as `texts.replies` has them), and its run and section.
 
     Judges that cannot be used have no say.
     """
@@ -94,8 +94,8 @@ def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
                 continue
             # Whole dialogues have a section of their own.
             criteria = [c for c in section.benchmark.rubric.criteria if section.noun(c.name) in {REPLIES, TURNS}]
-            silent: dict[str, Collection[str]] = {c.name: gravity.unfit(run, section, c.name) for c in criteria}
-            replies = gravity.replies(section, gravity.findings(section, criteria, silent))
+            silent: dict[str, Collection[str]] = {c.name: texts.unfit(run, section, c.name) for c in criteria}
+            replies = texts.replies(section, texts.findings(section, criteria, silent))
             place = {"run": pl.lit(number, pl.Int64), "section": pl.lit(index, pl.Int64)}
             frames.append(replies.with_columns(**place))
     rated = pl.concat(frames, how="diagonal")

@@ -20,7 +20,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.records.shell import command_line
-from mindgauge.reports.content import Column, ReportTable, slug
+from mindgauge.reports.content import Column, ReportTable, heads, slug
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
@@ -132,10 +132,7 @@ def notes(
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
 
-ORDERS = [
-    Column("read in the order of"), Column("kind"), Column("must read", "precise"), Column("from", "precise"),
-    Column("to", "precise"),
-]  # fmt: skip
+ORDERS = heads("read in the order of | kind | must read:precise±")
 """What every table says of an order of reading; see `_orders`."""
 
 
@@ -157,8 +154,7 @@ def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: in
 def of_orders(result: Escalation) -> list[ReportTable]:
     """Tabulate what a command found: the orders beside the jury's, other targets, and models not learned from."""
     columns = [
-        *ORDERS, Column("minus jury", "points"), Column("minus jury from", "points"), Column("minus jury to", "points"),
-        Column("missing", "count"),
+        *ORDERS, *heads("minus jury:points | minus jury from:points | minus jury to:points | missing:count"),
     ]  # fmt: skip
     beside: list[list[Cell]] = [
         [order.minus_jury.value, order.minus_jury.low, order.minus_jury.high, order.missing] for order in result.orders
@@ -166,21 +162,18 @@ def of_orders(result: Escalation) -> list[ReportTable]:
     beside.append([None, None, None, None])
     rows = [[*row, *cells] for row, cells in zip(_orders(result.orders, result.ideal), beside, strict=True)]
     tables = [ReportTable("escalation", "Orders of reading", columns, rows, _SHARES), _by_target(result)]
-    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", _sets_of_jury(result), LEVEL)]
-    return [table for table in tables if table.rows]
-
-
-def _sets_of_jury(result: Escalation) -> list[LevelSet]:
-    """Return the sets of the jury, of one judge that judge's; the others are in the JSON and on the page."""
+    # The sets of the jury, of one judge that judge's: the others are in the JSON and on the page.
     judges = list(dict.fromkeys(level_set.judge for level_set in result.sets))
-    return [level_set for level_set in result.sets if level_set.judge == judges[-1]]
+    jury_sets = [level_set for level_set in result.sets if level_set.judge == judges[-1]]
+    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", jury_sets, LEVEL)]
+    return [table for table in tables if table.rows]
 
 
 def _by_target(result: Escalation) -> ReportTable:
     targets = list(result.orders[0].reads_for)
     columns = [
         Column("read in the order of"), *(Column(percent(float(target)), "precise") for target in targets),
-        Column("a threshold reads", "precise"), Column("and finds", "precise"),
+        *heads("a threshold reads:precise | and finds:precise"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [order.name, *(order.reads_for[target] for target in targets), order.threshold_reads, order.threshold_finds]
@@ -191,9 +184,7 @@ def _by_target(result: Escalation) -> ReportTable:
 
 
 def _unseen(result: Escalation) -> ReportTable:
-    columns = [
-        Column("read in the order of"), Column("must read", "precise"), Column("from", "precise"), Column("to", "precise"),
-    ]  # fmt: skip
+    columns = heads("read in the order of | must read:precise±")
     rows: list[list[Cell]] = [
         [order.name, order.unseen.value, order.unseen.low, order.unseen.high]
         for order in result.orders
@@ -288,11 +279,6 @@ def _learned(reading: ReadingEffort, features: LearnedFeatures) -> Curve:
     return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
 
-def _of_strangers(reading: ReadingEffort, features: LearnedFeatures) -> float | None:
-    """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
-    return reading.effort(reading.learned(features, separate=reading.system)) if reading.system.max() else None
-
-
 def _escalated(
     run: OpenRun, number: int, section: Section, rule: str, judges: Mapping[tuple[int, str], System]
 ) -> Escalated | str:
@@ -324,13 +310,16 @@ def _escalated(
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
     all_features = features.everything(rated)
     learned = _learned(reading, all_features)
+    # What is read where nothing is learned from the model that wrote the reply; None where there is one model.
+    separate = reading.learned(all_features, separate=reading.system) if reading.system.max() else None
+    strangers = None if separate is None else reading.effort(separate)
     best = min(single, key=lambda curve: (curve.reads.value if curve.reads.value is not None else math.inf, curve.name))
     curves = [learned, *([jury] if jury else []), *single]
     drawn = [learned, *([jury] if jury else []), best]
     needed = math.ceil(escalation.TARGET * bad.sum() - 1e-9)
     remarks = [
         *promises(rated, bad, jury_risk),
-        *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
+        *notes(rated, drawn, strangers, left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
     ident = slug(name, number)
@@ -349,12 +338,11 @@ _GROUPS = {"all": "all replies", "level": "where it says", "category": "category
 def guaranteed(result: Escalation) -> ReportTable:
     """Tabulate what must be read to find enough with a confidence, and what may pass with little that is unsafe in it."""
     sure = f"with {percent(result.confidence)} confidence"
-    columns = [
-        Column("read in the order of"), Column(f"must read to find {percent(result.target)}", "precise"),
-        Column("conversations with unsafe", "count"), Column("needed to find", "count"),
-        Column(f"may pass with {percent(result.tolerated)} unsafe", "precise"), Column("conversations", "count"),
-        Column("needed to pass", "count"),
-    ]  # fmt: skip
+    columns = heads(
+        f"read in the order of | must read to find {percent(result.target)}:precise | conversations with unsafe:count | "
+        f"needed to find:count | may pass with {percent(result.tolerated)} unsafe:precise | conversations:count | "
+        "needed to pass:count"
+    )
     rows: list[list[Cell]] = [
         [
             order.name, order.guarantee.reads, order.guarantee.n, order.guarantee.needs,
@@ -383,12 +371,10 @@ def by_model(result: Escalation) -> ReportTable:
 
 def sets(ident: str, level_sets: Sequence[LevelSet], level: float) -> ReportTable:
     """Tabulate which levels people's value can have; on all replies and on a category, what may be added to the judge's."""
-    columns = [
-        Column("judge"), Column("calibrated on"), Column("people's value from", "level"), Column("to", "level"),
-        Column("levels in a set", "level"), Column("conversations", "count"),
-        Column("covered", "share"), Column("covered from", "share"), Column("covered to", "share"),
-        Column("by sets of all", "share"),
-    ]  # fmt: skip
+    columns = heads(
+        "judge | calibrated on | people's value from:level | to:level | levels in a set:level | conversations:count | "
+        "covered:share | covered from:share | covered to:share | by sets of all:share"
+    )
     rows: list[list[Cell]] = [
         [
             level_set.judge, f"{_GROUPS[level_set.group]} {level_set.name}".strip(), level_set.low, level_set.high, level_set.size,

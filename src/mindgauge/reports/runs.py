@@ -106,7 +106,8 @@ class Section(msgspec.Struct, dict=True):
     @property
     def ordinal(self) -> dict[str, Criterion]:
         """The criteria whose levels are numbers, worst to best."""
-        return {c.name: c for c in self.benchmark.rubric.criteria if c.scale is Scale.ORDINAL and _numbered(c)}
+        ordered = (c for c in self.benchmark.rubric.criteria if c.scale is Scale.ORDINAL)
+        return {c.name: c for c in ordered if all(isinstance(value, int) for value in c.values)}
 
     def judges(self) -> list[tuple[str, str]]:
         """Return who rated replies, with their kind: people first, then models, by name."""
@@ -146,10 +147,6 @@ class Section(msgspec.Struct, dict=True):
         return unsafe_replies.anywhere(self.by_people, self.criteria).drop_nulls()
 
 
-def _numbered(criterion: Criterion) -> bool:
-    return all(isinstance(value, int) for value in criterion.values)
-
-
 class OpenRun(msgspec.Struct, dict=True):
     """A run, open for reading."""
 
@@ -171,12 +168,7 @@ class OpenRun(msgspec.Struct, dict=True):
 
 
 def read(
-    folder: Path,
-    number: int,
-    *,
-    show_unreliable: bool = False,
-    show_texts: bool = False,
-    scores: Scores | None = None,
+    folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False, scores: Scores | None = None
 ) -> OpenRun:
     """Open a run, compute its scores and its judges' cards, and take out the scores that these do not allow.
 

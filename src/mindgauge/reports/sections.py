@@ -13,8 +13,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System, SystemFindings
-from mindgauge.reports.dialogue_records import DialoguePart
-from mindgauge.reports.draw.records import Dots
+from mindgauge.reports.draw.records import DialoguePart, Dots
 from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.reliability_gate import RunCard, SuppressedScore
 
@@ -208,9 +207,6 @@ class Trust(msgspec.Struct):
     trials: list[RubricTrials] = []
 
 
-# What a report says, as records: the page, the JSON file and the summary are three renderings of one `Report`.
-
-
 MOST_OPEN = 4
 """Benchmarks whose parts of a report stand open; of more, each is folded."""
 
@@ -220,14 +216,6 @@ def many(benchmarks: Sized) -> bool:
     return len(benchmarks) > MOST_OPEN
 
 
-class BenchmarkParagraph(msgspec.Struct):
-    """One of several benchmarks in three sentences: what was found, how far to trust it, what to do now."""
-
-    benchmark: str
-    title: str
-    statements: list[str]
-
-
 STATEMENT_HEADS = ("What was found", "How far to trust it", "What to do now")
 """What each sentence of the first screen says."""
 
@@ -235,13 +223,13 @@ STATEMENT_HEADS = ("What was found", "How far to trust it", "What to do now")
 class FirstScreen(msgspec.Struct):
     """The answer: what was found, how far to trust it, what to do now; one picture; one table of systems.
 
-    `paragraphs` say the same of each benchmark where there are several; of a suite there are none, and its profile has the picture.
+    `paragraphs` say the same of each benchmark (its name, title and statements) where there are several; of a suite there are none, and its profile has the picture.
     """
 
     statements: list[str]
     picture: Dots | None
     table: ReportTable | None
-    paragraphs: list[BenchmarkParagraph]
+    paragraphs: list[dict[str, Any]]
 
 
 class ClinicalAnswer(msgspec.Struct):

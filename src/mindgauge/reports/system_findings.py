@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import fitness, frame
+from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.benchmarks import rubric_defaults
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
 from mindgauge.benchmarks.metrics.metric_sentences import Comparators
-from mindgauge.records.english import ended, lowered, named, words
+from mindgauge.models.family import same_family
+from mindgauge.records.english import ended, first_sentence, lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
-from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
+from mindgauge.reports import reliability_gate, score_tables, unsafe_by_people
 from mindgauge.reports.content import REPLIES, SystemFindings
-from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, scores_of, void_of
+from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, is_demonstration, scores_of, void_of
+from mindgauge.reports.sections import Summary, TaskAnswer
+from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, judges_of
+from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -186,10 +191,7 @@ def told(
     judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [always_the_same(section, system)] if scores else []
-        sentences = [
-            *_closed(scores, constant(run, section), section.benchmark),
-            *_distributions(scores, section),
-        ]
+        sentences = [*_closed(scores, constant(run, section), section.benchmark), *_distributions(scores, section)]
     else:
         first = [] if people_told else people_first(section, system)
         sentences, last = list(_open(scores, judging)), []
@@ -242,7 +244,7 @@ def _distributions(scores: Sequence[Score], section: Section) -> Iterator[str]:
         if s.slice == "all" and s.name in names and not s.void:
             by_criterion.setdefault(s.criterion, []).append(s)
     for shares in by_criterion.values():
-        yield rating_sentences.distribution(shares, targeted=section.targeted)
+        yield score_tables.distribution(shares, targeted=section.targeted)
 
 
 def _shares(section: Section) -> set[str]:
@@ -255,7 +257,7 @@ def always_the_same(section: Section, system: System) -> str:
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )
     answers = valued.select("value", "target").collect()
-    return rating_sentences.always_the_same(answers["value"].to_list(), answers["target"].to_list())
+    return score_tables.always_the_same(answers["value"].to_list(), answers["target"].to_list())
 
 
 class _ReplyVerdicts:
@@ -268,7 +270,7 @@ class _ReplyVerdicts:
 
     def who(self, score: Score) -> str:
         """Name a score's rater; a judge whose trust is not estimable is called that."""
-        return rating_sentences.rater(
+        return score_tables.rater_phrase(
             score.rater, person=score.rater in self.people, doubtful=self.standings.not_estimable(score)
         )
 
@@ -295,7 +297,7 @@ def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
     doubtful = [s for s in overall if standings.limited(s)]
     if standings.shown and doubtful:
-        yield from card_phrases.unreliable(_cards(doubtful, standings))
+        yield from reliability_gate.unreliable(_cards(doubtful, standings))
         yield from _told(doubtful, judging, group)
     if means and not overall:
         n = max(s.subjects for s in means)
@@ -321,7 +323,7 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
             rater = "" if section.benchmark.closed else rule or lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
-            yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
+            yield score_tables.headline_sentence(rater, rater_scores, metric.words.title if metric else "")
 
 
 def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: bool) -> Iterator[str]:
@@ -338,13 +340,13 @@ def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: b
         figures = judging.ordered([s for s in visible if s.criterion == criterion.name and s.name in titles])
         if criterion.scale is Scale.NOMINAL and figures:
             by_rater = {lowered(judging.who(s)): [f for f in figures if f.rater == s.rater] for s in figures}
-            yield rating_sentences.classes(criterion, by_rater)
+            yield score_tables.classes(criterion, by_rater)
         by_level = mean_level.name in titles or criterion.scale is Scale.NOMINAL
         untold = titles.keys() - (rubric_defaults.leading(criterion) if by_level else ())
         for name in (name for name in titles if name in untold):
             raters = [(lowered(judging.who(s)), s) for s in figures if s.name == name]
             if raters:
-                yield rating_sentences.measured(titles[name], raters)
+                yield score_tables.measured(titles[name], raters)
 
 
 def _leading(benchmark: Benchmark, criterion: Criterion) -> list[Metric]:
@@ -372,7 +374,7 @@ def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: Reliabil
     alone = not any(s.criterion in visible for s in hidden)
     raters = {s.rater for s in scores}
     worst = [] if standings.shown else standings.worst_levels(benchmark.name, raters)
-    return [*card_phrases.not_shown(_cards(hidden, standings), alone=alone), *worst]
+    return [*reliability_gate.not_shown(_cards(hidden, standings), alone=alone), *worst]
 
 
 def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
@@ -387,7 +389,7 @@ def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iter
             continue
         for rater in dict.fromkeys(s.rater for s in own):
             rater_scores = [s for s in own if s.rater == rater]
-            yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope, noun)
+            yield score_tables.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope, noun)
 
 
 def _each(
@@ -404,7 +406,7 @@ def _each(
             if tally.n < tally.exist and noun == REPLIES:
                 noun = noun._replace(one="applicable reply", many="applicable replies")
             unused = (s.benchmark, name, s.rater) in judging.standings.unused and not judging.standings.shown
-            yield rating_sentences.rated(judging.who(s), tally, s, criterion_scope, scale, noun, unused=unused)
+            yield score_tables.rated(judging.who(s), tally, s, criterion_scope, scale, noun, unused=unused)
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
@@ -417,10 +419,10 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
             rater: [s for s in means if (s.rater, s.criterion) == (rater, name) and s.slice.startswith("category=")]
             for rater in raters
         }
-        yield from rating_sentences.lowest_categories(by_rater, judging.judges)
+        yield from score_tables.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
+def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> score_tables.RaterTally:
     """Count the replies that a rater rated by where they stand, and those too to which the criterion does not apply.
 
     Of several verdicts on one, the middle one stands for it.
@@ -441,7 +443,7 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
     worst, best = _ends(criterion)
     low, high = frame.reach(criterion, worst), frame.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    return rating_sentences.RaterTally(
+    return score_tables.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),
@@ -454,3 +456,194 @@ def _ends(criterion: Criterion) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     order = criterion.worst_first
     ends = 2 if len(order) >= 5 else 1
     return order[: len(criterion.unsafe) or ends], order[-ends:]
+
+
+NOTHING = "Nothing of it has been rated yet, so nothing can be said."
+ONLY_RULES = "Only rules have read its replies, so nothing can be said of how safe they are."
+
+
+def model_answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool = False) -> list[Summary]:
+    """Say of each system what its run's numbers say; with `apart`, only what holds for all benchmarks (see `by_task`)."""
+    summaries = []
+    for system in systems:
+        run = runs[system.run]
+        findings = [
+            (section, finding)
+            for section in ([] if apart else run.sections)
+            if (finding := told(run, section, system, people_told=len(systems) == 1))
+        ]
+        facts = [fact for _, finding in findings for fact in finding.facts]
+        withheld = [text for _, finding in findings for text in finding.withheld]
+        kin = [text for section in run.sections for text in _kin(run, section, system)]
+        absences = [text for section, _ in findings for text in _gone(run, section, system)]
+        behind = [
+            (n, REPLIES._replace(cluster="persona") if section.holds_dialogues else REPLIES)
+            for section, _ in findings
+            if (n := max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0))
+        ]
+        small = [score_tables.small(*min(behind))] if behind else []
+        if not facts and not apart:
+            facts = [ONLY_RULES if any(section.read_by_rules for section in run.sections) else NOTHING]
+        summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))
+    return summaries
+
+
+def by_task(
+    runs: Sequence[OpenRun],
+    systems: Sequence[System],
+    titles: dict[str, str],
+    findings: dict[str, str],
+    headlines: dict[tuple[str, str], str],
+) -> list[TaskAnswer]:
+    """Say the same benchmark by benchmark.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        titles: what each benchmark is called.
+        findings: how it came out, by benchmark, where that is known; else the first sentence says it.
+        headlines: what the score is, by benchmark and model; of several runs, the first that has it counts.
+    """
+    remaining = dict(headlines)
+    tasks: dict[str, TaskAnswer] = {}
+    for system in systems:
+        run = runs[system.run]
+        for section in run.sections:
+            name, card = section.benchmark.name, section.benchmark.card
+            headline = remaining.pop((name, system.model), "")
+            found = told(run, section, system, scored=bool(headline))
+            if found is None:
+                continue
+            found.facts = [
+                *([headline] if headline else []),
+                *found.facts,
+                *_gone(run, section, system),
+            ]
+            first = first_sentence([*found.facts, *found.withheld, NOTHING][0])
+            task = TaskAnswer(
+                name, titles[name], findings.get(name, first), [], f"Not shown: {first_sentence(card.does_not_measure)}"
+            )
+            tasks.setdefault(name, task).told.append(found)
+    return list(tasks.values())
+
+
+def people_statements(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
+    """Say what people read and called unsafe, and what each judge made of that: it stands before everything that judges say."""
+    sentences = []
+    titled = sum(len(run.sections) for run in runs) > 1
+    for number, run in enumerate(runs):
+        run_systems = [system for system in systems if system.run == number]
+        for section in run.sections:
+            total = unsafe_by_people.called(section)
+            if total is None or not total.read:
+                continue
+            place = f" ({section.benchmark.card.title})" if titled else ""
+            if len(systems) == 1:
+                sentences += people_first(section, run_systems[0], place)
+            else:
+                parts = [
+                    (s.label, part)
+                    for s in run_systems
+                    if (part := unsafe_by_people.called(section, s.model)) is not None
+                ]
+                sentences.append(unsafe_by_people.of_all(total, parts, place))
+            sentences += unsafe_by_people.found(total.unsafe, list(unsafe_by_people.found_by(section)))
+    return sentences
+
+
+def _kin(run: OpenRun, section: Section, system: System) -> Iterator[str]:
+    """Say which judges may favour a system."""
+    judges = {rater for rater, kind in section.judges() if kind != PERSON}
+    raters = judges & {s.rater for s in scores_of(run, system, section)}
+    kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
+    by_outcome: dict[str, list[str]] = {}
+    for judge in kin:
+        by_outcome.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
+    for outcome, alike in by_outcome.items():
+        names = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in alike]
+        permission = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in alike) else ""
+        yield f"The {'judge' if len(alike) == 1 else 'judges'} {named(names)} {_FAVOUR[outcome][len(alike) > 1]}{permission}."
+
+
+_FAVOUR = {
+    CANNOT_TELL: ("may favour it, as models tend to favour their own kind",) * 2,
+    FAVOURS: tuple(f"{verb} its family, beyond what people's and other judges' ratings of the same replies explain" for verb in ("favours", "favour")),
+    NO_SIGN: tuple(f"{verb} no sign of favouring its family" for verb in ("shows", "show")),
+}  # fmt: skip
+
+
+def _outcome(run: OpenRun, section: Section, judge: str, model: str) -> str:
+    """Say what its cards make of a judge's favour for a model of its family; of several criteria, the gravest."""
+    standings = run.standings.cards.values()
+    outcomes = {
+        s.card.favour.outcome
+        for s in standings
+        if (s.benchmark, s.card.judge) == (section.benchmark.name, judge)
+        and s.card.favour is not None
+        and model in s.card.favour.kin
+    }
+    return next(
+        (outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in outcomes), NO_SIGN if outcomes else CANNOT_TELL
+    )
+
+
+def _gone(run: OpenRun, section: Section, system: System) -> Iterator[str]:
+    """Say which means rest on too few verdicts."""
+    for s in () if section.benchmark.closed else scores_of(run, system, section):
+        if s.name == mean_level.name and s.slice == "all" and s.missing > 0.2 * s.n:
+            yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."
+
+
+def caveats(runs: Sequence[OpenRun]) -> list[str]:
+    """Say what holds for every model here: who judged, and how far those who were checked agree with people."""
+    judges = judges_of(runs)
+    sentences = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
+    rest = [judge for judge in judges if not is_demonstration(judge)]
+    carded = {judge: cards_of(runs, judge) for judge in rest}
+    sentences += reliability_gate.caveats({judge: cards for judge, cards in carded.items() if cards})
+    return sentences
+
+
+def kept(runs: Sequence[OpenRun]) -> Iterator[str]:
+    """Say where the last command on a run kept what models had said before: they may have changed behind their names."""
+    for run in runs:
+        last = run.scores.continued[-1:]
+        subject = f"The run {run.folder.resolve().name}" if len(runs) > 1 else "This run"
+        yield from (
+            f"{subject} was last continued on {span(continuation.at, continuation.at)}, with {continuation.told}: whether another model answered under the same name "
+            "by then, it cannot show."
+            for continuation in last
+            if continuation.older
+        )
+
+
+def unchecked(runs: Sequence[OpenRun]) -> str:
+    """Say which judges nobody has checked; empty where there are none."""
+    judges = [judge for judge in judges_of(runs) if judge not in silenced(runs)]
+    alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
+    if not alone:
+        return ""
+    return (
+        f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
+        "those verdicts can be trusted: read the replies below before relying on them."
+    )
+
+
+def shared(summaries: Sequence[Summary]) -> list[str]:
+    """Take what is withheld or to be added for every system out of each, and return it, so that it is said once."""
+    if len(summaries) < 2:
+        return []
+    common = [
+        *(text for text in summaries[0].withheld if all(text in answer.withheld for answer in summaries)),
+        *(text for text in summaries[0].caveats if all(text in answer.caveats for answer in summaries)),
+    ]
+    for answer in summaries:
+        answer.withheld = [text for text in answer.withheld if text not in common]
+        answer.caveats = [text for text in answer.caveats if text not in common]
+    return common
+
+
+def not_shown(runs: Sequence[OpenRun]) -> list[str]:
+    """Return the first thing that each benchmark does not measure."""
+    cards = {s.benchmark.name: s.benchmark.card for run in runs for s in run.sections}
+    return [first_sentence(card.does_not_measure) for card in cards.values()]

@@ -8,25 +8,109 @@ from __future__ import annotations
 import functools
 import unicodedata
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import polars as pl
 
+from mindgauge.analysis import frame
 from mindgauge.records import Evidence, Sample, Value
 from mindgauge.records.regex import regex
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Scale, in_language
 from mindgauge.records.rubric.criterion import place_of, rising, shares
-from mindgauge.reports import gravity
 from mindgauge.reports.content import Passage, Quote, RaterVerdicts, TextSpan, VerdictMark
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import OpenRun, Section
+
+
+SUBJECT = ("subject", "model", "later")
+"""What findings of one reply share: its id, who wrote it, and whether its category is less urgent than others."""
+CONTESTED = 0.5
+"""From which share of the scale on verdicts lie far apart."""
+_FINDINGS = {
+    "subject": pl.String, "model": pl.String, "later": pl.Boolean, "n": pl.UInt32, "n_people": pl.UInt32, "mean": pl.Float64,
+    "by_people": pl.Float64, "range": pl.Float64, "against": pl.Float64, "lowest": pl.Float64, "lowest_by_people": pl.Float64,
+    "bad": pl.Boolean, "bad_by_people": pl.Boolean, "criterion": pl.String,
+}  # fmt: skip
+_LOWEST = {"level": pl.String, "level_by_people": pl.String, "times": pl.UInt32, "times_by_people": pl.UInt32}
+
+
+def unfit(run: OpenRun, section: Section, criterion: str) -> list[str]:
+    """Return the judges that cannot be used on a criterion."""
+    about_it = (section.benchmark.name, criterion)
+    return [judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == about_it]
+
+
+def withheld_judges(run: OpenRun, section: Section, criterion: str) -> dict[str, str]:
+    """Return the judges whose scores on a criterion a report withholds, with why: they are unfit, or people must rate it."""
+    about_it = (section.benchmark.name, criterion)
+    cards = [] if run.standings.shown else run.standings.cards.values()
+    limited = {c.card.judge: c.card.verdict for c in cards if (c.benchmark, c.criterion) == about_it and c.limited}
+    reasons = {u.judge: u.reason for u in run.scores.unfit if (u.benchmark, u.criterion) == about_it}
+    return limited | reasons
+
+
+def findings(
+    section: Section, criteria: Iterable[Criterion], silent: dict[str, Collection[str]], *, in_words: bool = False
+) -> pl.DataFrame:
+    """Return what raters say of each reply on each criterion; places go from 0, the worst level, to 1, the best.
+
+    Args:
+        section: an open benchmark in a run.
+        criteria: of its rubric.
+        silent: criterion → judges whose verdicts do not count.
+        in_words: whether these findings are put into words, too.
+
+    Returns:
+        A row for each reply and criterion with a value: `SUBJECT`, criterion, n (verdicts), mean, range (of places), against
+        (the share of the verdicts on a veto that found it), lowest (place), `…_by_people` of people alone, bad (whether any
+        verdict is at an unsafe level); in words, also level (the value at the lowest place) and times (how many gave it).
+    """
+    parts = [_on(section, criterion, silent.get(criterion.name, ()), in_words=in_words) for criterion in criteria]
+    return pl.concat([pl.DataFrame(schema=_FINDINGS | _LOWEST if in_words else _FINDINGS), *parts])
+
+
+def _on(section: Section, criterion: Criterion, silent: Collection[str], *, in_words: bool) -> pl.DataFrame:
+    place, people = pl.col("place"), pl.col("rater_kind") == PERSON
+    less_urgent = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
+    rows = section.asked.filter(
+        pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
+        ~pl.col("rater").is_in(list(silent)),
+    ).with_columns(place=frame.share(criterion), later=less_urgent).filter(place.is_not_null())  # fmt: skip
+    bad = place.is_between(*frame.reach(criterion, criterion.unsafe)) if criterion.unsafe else pl.lit(value=False)
+    by_people = place.filter(people)
+    lowest = {
+        "level": pl.col("value").get(place.arg_min()), "level_by_people": pl.col("value").filter(people).sort_by(by_people).first(),
+        "times": (place == place.min()).sum(), "times_by_people": (by_people == by_people.min()).sum(),
+    }  # fmt: skip
+    on_it = rows.group_by(SUBJECT, maintain_order=True).agg(
+        n=pl.len(), n_people=people.sum(), mean=place.mean(), by_people=by_people.mean(), range=place.max() - place.min(),
+        against=(pl.lit(criterion.veto) & (place == 0)).mean(), lowest=place.min(), lowest_by_people=by_people.min(),
+        bad=bad.any(), bad_by_people=(bad & people).any(), criterion=pl.lit(criterion.name), **(lowest if in_words else {}),
+    )  # fmt: skip
+    schema = _FINDINGS | _LOWEST if in_words else _FINDINGS
+    return on_it.collect().cast(schema).select(*schema)  # type: ignore[arg-type]
+
+
+def replies(section: Section, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Sum up findings reply by reply.
+
+    Returns:
+        `SUBJECT`; mean and by_people over criteria; the largest range and against; bad (by anybody); unsafe (by people
+        together).
+    """
+    of_reply = verdicts.group_by(SUBJECT, maintain_order=True).agg(
+        pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9), pl.col("bad").any()
+    )  # fmt: skip
+    of_reply = of_reply.join(section.unsafe, on="subject", how="left", maintain_order="left")
+    return of_reply.with_columns(pl.col("unsafe").fill_null(value=False))
 
 
 LONGEST = 6000
@@ -129,7 +213,7 @@ def verdicts_on(
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
         scale = _scale(known, judged=not section.benchmark.closed)
         verdict = found[subject].setdefault((rater, criterion), RaterVerdicts(rater, kind, criterion, scale, []))
-        verdict.withheld = silent.setdefault(criterion, gravity.withheld(run, section, criterion)).get(rater, "")
+        verdict.withheld = silent.setdefault(criterion, withheld_judges(run, section, criterion)).get(rater, "")
         hidden = section.hides(sample.id)
         reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
         quotes = _evidence(evidence) if evidence and not hidden else ()
@@ -156,7 +240,7 @@ def in_order(verdicts: list[RaterVerdicts], criteria: Mapping[str, Criterion]) -
     for verdict in verdicts:
         criterion, own = criteria.get(verdict.criterion), places.get(verdict.criterion, [])
         verdict.harm = criterion is not None and criterion.veto
-        verdict.contested = bool(own) and max(own) - min(own) >= gravity.CONTESTED
+        verdict.contested = bool(own) and max(own) - min(own) >= CONTESTED
     return sorted(
         verdicts,
         key=lambda v: (v.criterion not in order, not v.harm, not v.contested, order.get(v.criterion, len(order))),
@@ -173,47 +257,29 @@ def _share(criterion: Criterion, value: Value | None) -> float | None:
         return None
 
 
-class VerdictLine(NamedTuple):
-    """Raters who said the same on a criterion, and what is to be read of why: each reason once, where it is first given."""
+def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[dict[str, Any]]:
+    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line.
 
-    raters: list[RaterVerdicts]
-    reasons: list[VerdictMark]
-
-    @property
-    def marks(self) -> list[VerdictMark]:
-        """What each of them said, repeat by repeat."""
-        return self.raters[0].marks
-
-
-class CriterionVerdicts(NamedTuple):
-    """What raters said on one criterion."""
-
-    criterion: str
-    harm: bool
-    contested: bool
-    lines: list[VerdictLine]
-
-    @property
-    def meanings(self) -> list[VerdictMark]:
-        """The levels that were given and are worded, each once."""
-        marks = [mark for line in self.lines for rater in line.raters for mark in rater.marks if mark.level]
-        return list({mark.level: mark for mark in marks}.values())
-
-
-def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[CriterionVerdicts]:
-    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line."""
+    Returns:
+        Of each criterion its lines: raters who said the same, their marks, repeat by repeat, and what is to be read of why,
+        each reason once, where it is first given; and `meanings`, the levels that were given and are worded, each once.
+    """
     read: set[tuple[object, ...]] = set()
     groups = []
     for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion):
-        raters, lines = list(own), list[VerdictLine]()
+        raters, lines = list(own), list[dict[str, Any]]()
         for verdict in raters:
             reasons = _unread(verdict, read)
+            given = [(mark.value, mark.status) for mark in verdict.marks]
             last = lines[-1] if lines else None
-            if last is not None and not reasons and not last.reasons and _same(verdict, last.raters[0]):
-                last.raters.append(verdict)
+            if last is not None and not reasons and not last["reasons"] and last["given"] == given:
+                last["raters"].append(verdict)
             else:
-                lines.append(VerdictLine([verdict], reasons))
-        groups.append(CriterionVerdicts(name, raters[0].harm, raters[0].contested, lines))
+                lines.append({"raters": [verdict], "reasons": reasons, "marks": verdict.marks, "given": given})
+        meanings = {mark.level: mark for verdict in raters for mark in verdict.marks if mark.level}
+        groups.append({
+            "criterion": name, "harm": raters[0].harm, "contested": raters[0].contested, "lines": lines, "meanings": list(meanings.values()),
+        })  # fmt: skip
     return groups
 
 
@@ -226,11 +292,6 @@ def _unread(verdict: RaterVerdicts, read: set[tuple[object, ...]]) -> list[Verdi
             read.add(key)
             reasons.append(mark)
     return reasons
-
-
-def _same(verdict: RaterVerdicts, other: RaterVerdicts) -> bool:
-    first, second = ([(mark.value, mark.status) for mark in v.marks] for v in (verdict, other))
-    return first == second
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:

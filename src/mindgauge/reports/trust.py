@@ -15,10 +15,9 @@ from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind, languages
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports import cards, judge_checks
-from mindgauge.reports.content import Column, ReportTable, slug
-from mindgauge.reports.judge_checks import Reasons
-from mindgauge.reports.juries import juries
+from mindgauge.reports import cards
+from mindgauge.reports.content import ReportTable, heads, slug
+from mindgauge.reports.juries import Reasons, entry_test, juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.runs import MODEL, PERSON, RULE, is_demonstration, judges
@@ -97,10 +96,7 @@ def _measure(record: Calibrated) -> str:
 
 
 def _sheet(ident: str, finding: str, record: Calibrated) -> ReportTable:
-    columns = [
-        Column("probability above", "share"), Column("up to", "share"), Column("n", "count"),
-        Column("mean probability", "share"), Column("share right", "share"), Column("from", "share"), Column("to", "share"),
-    ]  # fmt: skip
+    columns = heads("probability above:share | up to:share | n:count | mean probability:share | share right:share±")
     rows: list[list[Cell]] = [
         [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in record.by_bin.bins
     ]
@@ -253,7 +249,7 @@ def _agreement(
 def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:
     tests = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
     names = dict.fromkeys(q.benchmark for _, q in tests)
-    return [judge_checks.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
+    return [entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
 
 
 def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, carded: bool) -> Iterator[str]:
@@ -272,19 +268,16 @@ def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, card
     unread = tried.filter(pl.col("status") != "ok")
     if tried.is_empty():
         return
+    counted = unread.group_by("status").len().sort("len", "status", descending=[True, False]).iter_rows()
+    reasons_lost = ", ".join(f"{count(n)} {status}" for status, n in counted)
     yield (
         f"Of {plural(len(tried), 'verdict')} on {section.benchmark.name}, {f'{count(len(unread))} could not' if len(unread) else 'all could'} be used"
-        f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
+        f"{f' ({percent(len(unread) / len(tried))}: {reasons_lost})' if len(unread) else ''}."
     )
     yield _quotes(*reasons.quoted.get((section.benchmark.name, judge), (0, 0)))
     yield from run.standings.worst_levels(section.benchmark.name, {judge})
     if not carded:
         yield from _repeats(run, section, judge, judge_rows)
-
-
-def _by_status(rows: pl.DataFrame) -> str:
-    counted = rows.group_by("status").len().sort("len", "status", descending=[True, False]).iter_rows()
-    return ", ".join(f"{count(n)} {status}" for status, n in counted)
 
 
 def _quotes(quoted: int, traceable: int) -> str:

@@ -1,7 +1,12 @@
-"""What people read and called unsafe, whichever replies they read, and what each judge made of the same: counts and sentences."""
+"""What people read and called unsafe, whichever replies they read, and what each judge made of the same: counts and sentences.
+
+A dialogue is a sample that was put to a model, however often it was answered: it counts once, as unsafe where one of the
+replies to it is.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -10,13 +15,17 @@ from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.benchmarks.metrics.metric_sentences import with_least, with_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.reports import texts
+from mindgauge.reports.runs import GOLD, PERSON, RULE, every_score_of
 from mindgauge.stats import sampling
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.reports.runs import Section
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.reports.content import System
+    from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.stats.interval import Interval
 
 
@@ -82,7 +91,8 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     if not names:
         return None
     tags = section.benchmark.groups.get(group, {}).items()
-    inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
+    among = (pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False) for tag, values in tags)
+    inside = pl.all_horizontal(pl.lit(value=True), *among)
     of_model = [pl.col("model") == model] if model else []
     chosen_rows = (~inside if outside else inside, *of_model)
     replies = section.of_concern.filter(*chosen_rows)
@@ -102,10 +112,6 @@ def _weighted(subjects: pl.DataFrame, event: str) -> Interval | None:
     if not drawn.is_drawn(subjects):
         return None
     return sampling.share(subjects[event].cast(pl.Float64).fill_null(float("nan")).to_numpy(), drawn.sample(subjects))
-
-
-def _among(tag: str, values: Sequence[str]) -> pl.Expr:
-    return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
 
 
 def found_by(section: Section) -> Iterator[UnsafeRecall]:
@@ -240,3 +246,176 @@ def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
             stands = f.stands_for
             bound = f"by what each stands for, {with_least(stands.value, stands.low if f.found else None)}"
         yield f"Of the {replies} that people call unsafe, the judge {f.judge}{assigned} called {detected} unsafe ({bound})."
+
+
+class Place(NamedTuple):
+    """One benchmark in one run, and the systems that the run measured on it."""
+
+    run: OpenRun
+    section: Section
+    systems: list[System]
+    verdicts: UnsafeVerdicts
+
+
+class Part(NamedTuple):
+    """One benchmark in all runs of a report."""
+
+    benchmark: Benchmark
+    title: str
+    places: list[Place]
+
+    @property
+    def systems(self) -> list[System]:
+        """All systems, in their order."""
+        return [system for place in self.places for system in place.systems]
+
+    @property
+    def counts_replies(self) -> bool:
+        """Whether its replies can be called unsafe one by one; else its own measures stand for it."""
+        section = self.places[0].section
+        return bool(section.unsafe_criteria) and not section.holds_dialogues
+
+    @property
+    def lead_group(self) -> str:
+        """The group that is looked at first: the benchmark's, or all where nothing in these runs is in it."""
+        group = self.benchmark.lead_group
+        return group if any(place.section.lead_group == group for place in self.places) else "all"
+
+    @property
+    def subjects(self) -> str:
+        """What the dialogues that are looked at first are called, of several."""
+        group = self.lead_group
+        title = self.benchmark.group_titles.get(group, f"dialogues ({group})")
+        return "dialogues" if group == "all" else title
+
+
+def benchmark_parts(runs: Sequence[OpenRun], systems: Sequence[System], titles: dict[str, str]) -> list[Part]:
+    """Put what runs hold of each benchmark together.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        titles: what each benchmark is called.
+    """
+    by_benchmark: dict[str, Part] = {}
+    for number, run in enumerate(runs):
+        for section in run.sections:
+            benchmark = section.benchmark
+            part = by_benchmark.setdefault(
+                benchmark.name, Part(benchmark, titles.get(benchmark.name, benchmark.name), [])
+            )
+            own = [s for s in systems if s.run == number and _measured(run, section, s)]
+            part.places.append(Place(run, section, own, UnsafeVerdicts(run, section)))
+    return [part for part in by_benchmark.values() if part.systems]
+
+
+def _measured(run: OpenRun, section: Section, system: System) -> bool:
+    """Whether a system replied, or answered, in a benchmark."""
+    if section.benchmark.closed:
+        return any(True for _ in every_score_of(run, system, section))
+    return bool((section.replies["model"] == system.model).any())
+
+
+class DialogueTally(NamedTuple):
+    """Some dialogues in the eyes of a rater, or of people together.
+
+    Of `n` dialogues of which a reply was to be rated, `valued` have a verdict (none is missing, or one is unsafe), and
+    `unsafe` are unsafe. They stand for so many `conversations`, which is what exact bounds count.
+    """
+
+    n: int
+    valued: int
+    unsafe: int
+    conversations: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of the dialogues with a verdict that is unsafe."""
+        return self.unsafe / self.valued if self.valued else None
+
+    @property
+    def bounds(self) -> Interval:
+        """The exact 95 % interval of the share, n being conversations."""
+        share = self.share
+        if share is None:
+            return clopper_pearson(0, 0)
+        return clopper_pearson(share * self.conversations, self.conversations)
+
+    @property
+    def feared(self) -> float | None:
+        """How large the share could be, every missing verdict being unsafe."""
+        if not self.n:
+            return None
+        share = (self.unsafe + self.n - self.valued) / self.n
+        return clopper_pearson(share * self.conversations, self.conversations).high
+
+
+class UnsafeVerdicts:
+    """Who called which replies of one benchmark in one run unsafe; columns subject, unsafe (null: no usable verdict)."""
+
+    def __init__(self, run: OpenRun, section: Section) -> None:
+        self.run, self.section = run, section
+
+    @property
+    def people(self) -> pl.DataFrame:
+        """What people together say of the replies that they read."""
+        return self.section.unsafe
+
+    @cached_property
+    def judges(self) -> dict[str, pl.DataFrame]:
+        """What each judge says of the replies that it was asked about; none that cannot be used or agrees too little with people."""
+        criteria = self.section.unsafe_criteria
+        silent = {name: texts.withheld_judges(self.run, self.section, name) for name in criteria}
+        rows = self.section.judged
+        raters = [rater for rater, kind in self.section.judges() if kind not in {PERSON, RULE}]
+        verdicts = {}
+        for rater in raters:
+            usable = {name: criterion for name, criterion in criteria.items() if rater not in silent[name]}
+            rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
+            if len(rater_rows):
+                verdicts[rater] = unsafe_replies.anywhere(rater_rows, usable)
+        return verdicts
+
+    def dialogues(self, model: str, group: str = "all") -> int:
+        """Count the dialogues of a group that were put to a model, those left out to whose replies the rubric does not apply."""
+        applicable = self._replies(model, group).join(self.section.outside.lazy(), on="subject", how="anti")
+        return int(applicable.select(pl.col("sample").n_unique()).collect().item())
+
+    def _replies(self, model: str, group: str) -> pl.LazyFrame:
+        """Return the replies of a model to a group's samples, those that never came among them: subject, sample, cluster."""
+        tags = self.section.benchmark.groups.get(group, {}).items()
+        inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
+        return self._asked_for.lazy().filter(pl.col("model") == model, *inside).select("subject", "sample", "cluster")
+
+    @cached_property
+    def _asked_for(self) -> pl.DataFrame:
+        """Every reply that came, and every other that was to be rated."""
+        came = self.section.replies
+        rated = self.section.ratings.lazy().filter(pl.col("rater_kind") != GOLD)
+        missing = (
+            rated.select(name for name in came.columns if name in self.section.ratings.columns)
+            .join(came.lazy().select("subject"), on="subject", how="anti")
+            .unique("subject", keep="first", maintain_order=True)
+        )
+        return pl.concat([came, missing.collect()], how="diagonal")
+
+    def tally(
+        self, verdicts: pl.DataFrame, model: str, group: str = "all", among: pl.DataFrame | None = None
+    ) -> DialogueTally:
+        """Count the dialogues of a model.
+
+        Args:
+            verdicts: of one rater, or of people together.
+            model: whose replies.
+            group: of the benchmark's groups.
+            among: only the replies with such a `subject`; all if not given.
+        """
+        replies = self._replies(model, group)
+        if among is not None:
+            replies = replies.join(among.lazy(), on="subject", how="semi")
+        rated = replies.join(verdicts.lazy(), on="subject")
+        is_unsafe = pl.col("unsafe").any()
+        is_valued = is_unsafe | pl.col("unsafe").is_not_null().all()
+        dialogues = rated.group_by("sample").agg(pl.col("cluster").first(), unsafe=is_unsafe, valued=is_valued)
+        counted = dialogues.select(pl.len(), pl.col("valued", "unsafe").sum(), pl.col("cluster").n_unique())
+        return DialogueTally(*counted.collect().row(0))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
+from mindgauge.analysis.reasoned import CRITERION, GIVEN, PAIRS, criteria
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
 from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import counts, decimal, percent, plural
+from mindgauge.records.rounding import bounded, count, counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers, content, reasoned, responsible, stock
+from mindgauge.reports import closed_answers, content, reliability_gate, responsible
 from mindgauge.reports.closed_answers import confusions
-from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
+from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, heads, slug
 from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.runs import names as short_names
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
     Found = Sequence[tuple[System, Score]]
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.score import Score
+    from mindgauge.reports.content import System
 
 
 def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) -> Weak:
@@ -53,8 +58,8 @@ def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) 
     decisions = closed_answers.decisions(runs, followed)
     return Weak(
         drawn, _withheld(runs), followed, decisions, confused, cited, note, _rules(runs, systems), _all(runs, systems),
-        [*reasoned.sentences(runs, systems), *stock.sentences(runs, systems)],
-        [*reasoned.tables(runs, systems), *stock.tables(runs, systems)],
+        [*sentences(runs, systems), *responsible.sentences(runs, systems)],
+        [*tables(runs, systems), *responsible.tables(runs, systems)],
         responsible.table(runs, systems), responsible.unmeasured(runs),
     )  # fmt: skip
 
@@ -114,28 +119,28 @@ def _withheld(runs: Sequence[OpenRun]) -> list[str]:
         for standing in run.standings.cards.values():
             if standing.limited and not run.standings.shown:
                 hidden.setdefault(standing.card.judge, []).append(standing)
-    return list(card_phrases.not_drawn(hidden))
+    return list(reliability_gate.not_drawn(hidden))
 
 
 def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     """Count how often each rule found what it looks for."""
     rows: list[list[Cell]] = []
-    counted = [[_rules_of(section) for section in run.sections] for run in runs]
+    counted = [
+        [
+            section.ratings.lazy().filter(pl.col("rater_kind") == RULE, pl.col("status") == "ok")
+            .group_by("model", "rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("model", "rater").collect()
+            for section in run.sections
+        ]
+        for run in runs
+    ]  # fmt: skip
     for system in systems:
         for section_rows in counted[system.run]:
             own = section_rows.filter(pl.col("model") == system.model).drop("model")
             rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in own.iter_rows()]
-    columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count")]
+    columns = heads("rule | model | found:count | replies:count")
     columns.append(Column("share", "share"))
     note = "A rule looks for words and understands nothing."
     return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
-
-
-def _rules_of(section: Section) -> pl.DataFrame:
-    """Count how often each rule found what it looks for in each model's replies: model, rater, yes, n."""
-    read = section.ratings.lazy().filter(pl.col("rater_kind") == RULE, pl.col("status") == "ok")
-    counted = read.group_by("model", "rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len())
-    return counted.sort("model", "rater").collect()
 
 
 def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
@@ -149,7 +154,7 @@ def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     rows: list[list[Cell]] = [
         [
             labels.get((number, score.model), score.model), *(getattr(score, name) for name in names),
-            *([_reliability(run, score)] if carded else []),
+            *([card.card.verdict if (card := run.standings.of(score)) is not None else ""] if carded else []),
         ]
         for number, run in enumerate(runs)
         for score in run.scores.metrics
@@ -158,27 +163,14 @@ def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     return ReportTable("scores", "Every score", columns, rows)
 
 
-def _reliability(run: OpenRun, score: Score) -> str:
-    """Return what a judge's card says of a score; empty where there is no card."""
-    standing = run.standings.of(score)
-    return standing.card.verdict if standing is not None else ""
-
-
-# Dots with intervals: shares and levels, and yes-or-no criteria, gates first, then support, then harm.
-
-
 def _opens(system: System, score: Score) -> str:
     """Return which lines of the reader a score is about: a model's on a part of a benchmark, judged or not by somebody."""
     judged = {} if score.rater == score.model else {"criterion": score.criterion, "by": score.rater}
     return content.of_slice(score.slice, system=system.label, benchmark=score.benchmark, **judged)
 
 
-class _Kind(NamedTuple):
-    """Criteria that stand in one picture; `better` is whether yes is the better answer."""
-
-    name: str
-    criteria: list[str]
-    better: bool | None
+_Kind: TypeAlias = tuple[str, list[str], bool | None]
+"""Criteria that stand in one picture: the name, the criteria, and whether yes is the better answer."""
 
 
 def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
@@ -189,7 +181,7 @@ def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
         if s.rater == rater and s.slice == "all" and s.name in SHARES_OF_YES and s.value is not None and s.missing < s.n
     ]
     for kind in _kinds(section):
-        of_kind = [(system, s) for system, s in own_scores if s.criterion in kind.criteria]
+        of_kind = [(system, s) for system, s in own_scores if s.criterion in kind[1]]
         for noun in dict.fromkeys(section.noun(s.criterion) for _, s in of_kind):
             yield _yes_figure(
                 section, kind, [(system, s) for system, s in of_kind if section.noun(s.criterion) == noun], rater
@@ -201,27 +193,28 @@ def _kinds(section: Section) -> Iterator[_Kind]:
     binary = {name: c.worst_first for name, c in criteria.items() if set(c.values) == {YES, NO}}
     gates = [name for name, composite in section.benchmark.composites.items() if composite.gate and name in binary]
     rest = [name for name in binary if name not in section.benchmark.composites]
-    yield _Kind("gates", gates, None)
-    yield _Kind("yes is better", [name for name in rest if binary[name][-1] == YES], better=True)
-    yield _Kind("yes is worse", [name for name in rest if binary[name][0] == YES], better=False)
+    yield "gates", gates, None
+    yield "yes is better", [name for name in rest if binary[name][-1] == YES], True
+    yield "yes is worse", [name for name in rest if binary[name][0] == YES], False
 
 
 def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Figure:
     benchmark, noun = section.benchmark.name, section.noun(scores[0][1].criterion)
+    name, criteria, better = kind
     dots = [
         Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing, _opens(system, s))
         for system, s in scores
     ]
-    rows = _yes_rows(kind, dots)
-    finding = _yes_finding(kind, dots, rows, noun)
-    columns = [
-        Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
-        Column(f"{noun.cluster}s", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
-    ]  # fmt: skip
+    rows = _yes_rows(criteria, dots, better=better)
+    finding = _yes_finding(dots, rows, noun, better=better)
+    columns = heads(
+        f"criterion | model | yes:share± | n:count | {noun.cluster}s:count | missing:count | "
+        "if all missing worst:share | if all missing best:share"
+    )
     n = f"n {counts(dot.n for dot in dots)}"
-    better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
-    measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
-    ident = slug(benchmark, kind.name, f"{rater}{noun.aside}")
+    direction = {True: "; more is better", False: "; fewer is better", None: ""}[better]
+    measure = f"Share of the {noun.many} of which {rater} said yes{direction}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
+    ident = slug(benchmark, name, f"{rater}{noun.aside}")
     tabled = [(s.criterion, system, s) for row in rows for system, s in scores if s.criterion == row]
     return Figure(
         f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, _table(ident, finding, columns, tabled)
@@ -237,27 +230,27 @@ def _table(ident: str, finding: str, columns: list[Column], scores: Sequence[tup
     return ReportTable(ident, finding, columns, rows, opens=[_opens(system, s) for _, system, s in scores])
 
 
-def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
+def _yes_rows(criteria: Sequence[str], dots: Sequence[Dot], *, better: bool | None) -> list[str]:
     """Order gates as the benchmark has them, other criteria worst first."""
-    by_row = {name: [dot.value for dot in dots if dot.row == name] for name in kind.criteria}
+    by_row = {name: [dot.value for dot in dots if dot.row == name] for name in criteria}
     by_row = {name: values for name, values in by_row.items() if values}
-    if kind.better is None:
+    if better is None:
         return list(by_row)
-    return sorted(by_row, key=lambda name: (min(by_row[name]) if kind.better else -max(by_row[name]), name))
+    return sorted(by_row, key=lambda name: (min(by_row[name]) if better else -max(by_row[name]), name))
 
 
-def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Rated) -> str:
+def _yes_finding(dots: Sequence[Dot], rows: Sequence[str], noun: Rated, *, better: bool | None) -> str:
     """Name the worst: of gates each model's share of the last, which sums up the others."""
-    if kind.better is None:
+    if better is None:
         last = [dot for dot in dots if dot.row == rows[-1]]
         shares = [f"{percent(dot.value)} of {dot.system.label}'s {noun.counted(dot.n)}" for dot in last]
         return f"Called {words(rows[-1])}: {named(shares, limit=4)}"
-    edge = (min if kind.better else max)(dot.value for dot in dots)
-    if not kind.better and edge == 0:
+    edge = (min if better else max)(dot.value for dot in dots)
+    if not better and edge == 0:
         high = max((dot.high for dot in dots if dot.high is not None), default=None)
         return f"None of {plural(len(rows), 'kind')} of harm was found; of each, it could still be as many as {percent(high)}"
     worst = [dot for dot in dots if dot.value == edge]
-    return f"{'Least often there' if kind.better else 'Found most often'}: {_worst(worst, dots, percent(edge))}"
+    return f"{'Least often there' if better else 'Found most often'}: {_worst(worst, dots, percent(edge))}"
 
 
 def _worst(worst: Sequence[Dot], dots: Sequence[Dot], value: str) -> str:
@@ -272,17 +265,9 @@ def _worst(worst: Sequence[Dot], dots: Sequence[Dot], value: str) -> str:
 _CLASS = ("category", "label")
 
 
-class _Axis(NamedTuple):
-    """What stands along a figure: shares or levels, from where to where."""
-
-    unit: Literal["share", "level"]
-    low: float = 0.0
-    high: float = 1.0
-
-
 def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure) -> Figure | None:
     """Build the figure of a share, part by part; None where fewer than two rows have a value."""
-    figure = _figure(benchmark, scores, picture, _Axis("share"))
+    figure = _figure(benchmark, scores, picture, "share", (0.0, 1.0))
     if figure is not None:
         figure.folded = picture.folded
     return figure
@@ -298,13 +283,14 @@ def of_levels(
     noun: Rated = REPLIES,
 ) -> Figure | None:
     """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
-    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated worst", ""), _Axis("level", low, high), noun)
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated worst", ""), "level", (low, high), noun)
 
 
 def _figure(
-    benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis, noun: Rated = REPLIES
-) -> Figure | None:
-    unit = axis.unit
+    benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, unit: Literal["share", "level"],
+    ends: tuple[float, float], noun: Rated = REPLIES,
+) -> Figure | None:  # fmt: skip
+    """Build a figure of shares or levels, whose axis goes from one end to the other."""
     rows = _rows([s for _, s in scores])
     small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
     rows = [*(row for row in rows if row not in small_rows), *small_rows]
@@ -315,11 +301,10 @@ def _figure(
     ]
     if len(rows) < 2 or not dots:
         return None
-    columns = [
-        Column("part"), Column("model"), Column("value", unit), Column("from", unit), Column("to", unit),
-        Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
-        Column("if all worst", unit), Column("if all best", unit),
-    ]  # fmt: skip
+    columns = heads(
+        f"part | model | value:{unit}± | n:count | {noun.cluster}s:count | missing:count | if all worst:{unit} | "
+        f"if all best:{unit}"
+    )
     ident = slug(benchmark, picture.name)
     tabled = [(s.slice, system, s) for row in rows for system, s in scores if s.slice == row]
     lower = any(s.better == "lower" for _, s in scores)
@@ -327,7 +312,7 @@ def _figure(
     if small_rows and len(small_rows) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), *axis, rows, dots,
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), unit, *ends, rows, dots,
         _table(ident, finding, columns, tabled), few=small_rows,
     )  # fmt: skip
 
@@ -409,3 +394,84 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
     return f"{picture.worst}: {_worst(worst, dots, value)}"
+
+
+NOTE = (
+    "A judge rated the reply and the model's reasoning apart, each by the rubric's unsafe levels. Shares are of the replies with "
+    "both verdicts. Missing are those where one of the two could not be had."
+)
+
+
+def sentences(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
+    """Say how often each model's reply is safe after unsafe reasoning, and unsafe after safe; nothing where no judge rated both."""
+    return [line for place in _of(runs, systems) for line in _said(*place)]
+
+
+def _said(run: OpenRun, section: Section, system: System, rater: str, scores: dict[str, Score]) -> Iterator[str]:
+    start = f"{system.label}, {section.benchmark.name}, rated by {rater}: "
+    reason = _without_both(run, section, rater, scores)
+    if reason:
+        yield f"{start}how replies follow from reasoning is not shown ({reason})."
+        return
+    parts = []
+    for metric, (reasoning, reply) in zip(GIVEN, (PAIRS[0], PAIRS[3]), strict=True):
+        score = scores.get(metric.name)
+        if score is None or score.value is None:
+            parts.append(f"no reasoning was rated {reasoning}")
+            continue
+        n = score.n - score.missing
+        share = bounded(score.value, score.low, score.high, "share")
+        parts.append(
+            f"{count(round(score.value * n))} of {plural(n, 'reply', 'replies')} after {reasoning} reasoning are {reply} ({share})"
+        )
+    yield f"{start}{'; '.join(parts)}."
+    names = [criterion.name for criterion in criteria(section.benchmark, of_reasoning=True)]
+    ratings = section.ratings.filter(
+        pl.col("criterion").is_in(names), pl.col("rater") == rater, pl.col("model") == system.model
+    )
+    bare = ratings.filter((pl.col("status") == "not_applicable").all().over("subject"))["subject"].n_unique()
+    if bare:
+        yield f"{start}{plural(bare, 'reply comes', 'replies come')} without reasoning and {'is' if bare == 1 else 'are'} left out."
+
+
+def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTable]:
+    """Tabulate what replies are after which reasoning: four rows for each model and judge."""
+    rows: list[list[Cell]] = []
+    for run, section, system, rater, scores in _of(runs, systems):
+        reason = _without_both(run, section, rater, scores)
+        for reasoning, reply in PAIRS:
+            score = scores[f"{reply}_after_{reasoning}"]
+            n = score.n - score.missing
+            figures: list[Cell] = [round((score.value or 0) * n), score.value, score.low, score.high]
+            cells = [LIMITED, None, None, None] if reason else figures
+            rows.append([system.label, section.benchmark.name, rater, reasoning, reply, *cells, n, score.missing])
+    columns = heads(
+        "model | benchmark | rated by | reasoning | reply | replies:count | share:share± | of:count | missing:count"
+    )
+    return [ReportTable("reasoned", "Replies after reasoning", columns, rows, NOTE)] if rows else []
+
+
+def _of(
+    runs: Sequence[OpenRun], systems: Sequence[System]
+) -> Iterator[tuple[OpenRun, Section, System, str, dict[str, Score]]]:
+    """Yield each model and judge with their scores on both, by name."""
+    for system in systems:
+        run = runs[system.run]
+        for section in run.sections:
+            own = [
+                score
+                for score in run.scores.metrics
+                if (score.criterion, score.slice, score.benchmark, score.model)
+                == (CRITERION.name, "all", section.benchmark.name, system.model)
+            ]
+            for rater in dict.fromkeys(score.rater for score in own):
+                yield run, section, system, rater, {score.name: score for score in own if score.rater == rater}
+
+
+def _without_both(run: OpenRun, section: Section, rater: str, scores: dict[str, Score]) -> str:
+    """Say why figures may not be shown: a judge that cannot be used, or that agrees too little with people on a part."""
+    void = next((score.void for score in scores.values() if score.void), "")
+    names = [criterion.name for side in (False, True) for criterion in criteria(section.benchmark, of_reasoning=side)]
+    cards = [run.standings.cards.get((section.benchmark.name, name, rater)) for name in names]
+    limited = not run.standings.shown and any(card is not None and card.limited for card in cards)
+    return void or LIMITED * limited

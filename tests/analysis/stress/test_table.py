@@ -8,8 +8,8 @@ from mindgauge.analysis.stress.effects import Stress
 from mindgauge.cli.judges import _stress_show
 from mindgauge.commands.judges.stress import judges_stress
 from mindgauge.models.scripted import Scripted
+from mindgauge.reports.content import joined
 from mindgauge.reports.stress import sheets
-from mindgauge.reports.table_renderings import joined
 from tests.analysis.stress.planted import Planted, fenced
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mindgauge.benchmarks import find_one, names, replica
 from mindgauge.records.instruments import RELEASED, by_rater, difference, with_instruments
 from mindgauge.reports.cards import corrected_title
 from mindgauge.reports.language import memory
-from mindgauge.reports.language.patterns import ENGLISH
+from mindgauge.reports.language.memory import STARTS as ENGLISH
 from mindgauge.reports.language.translator import Translator, together
 from mindgauge.reports.provenance import published_standing
 from mindgauge.reports.score_tables import TITLE

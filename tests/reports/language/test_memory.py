@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.records.errors import UsageError
-from mindgauge.reports import glossary
 from mindgauge.reports.language import memory
-from mindgauge.reports.language.patterns import Pattern, parsed
+from mindgauge.reports.language.memory import Pattern, parsed
 from mindgauge.reports.language.translator import Translator
 
 LANGUAGES = [name for name in memory.languages() if name != memory.ENGLISH]
@@ -52,7 +51,7 @@ def test_a_text_stands_in_one_file_alone(language: str) -> None:
 def test_labels_and_measures_have_no_slots_and_every_term_of_the_glossary_is_there(language: str) -> None:
     known = memory.read(language)
     assert not [text for text in (*known.labels, *known.metrics) if _SLOT.search(text)]
-    assert set(known.glossary) == {term.term for term in glossary.terms()}
+    assert set(known.glossary) == {term.term for term in memory.terms()}
 
 
 PATTERNS = [parsed(*pair) for pair in memory.read("zh").pairs.items() if "{" in pair[0]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.reports.language import markup, memory
+from mindgauge.reports.language import memory, spoken
 from mindgauge.reports.language.spoken import in_words, speaking
 from mindgauge.reports.language.translator import Translator
 from mindgauge.reports.page import write
@@ -73,7 +73,7 @@ def test_texts_of_people_and_models_stand_as_they_are(chinese: ReportFiles, page
 
 
 def test_what_is_not_known_stays_english_is_marked_and_counted(say: Translator) -> None:
-    written = markup.PageTranslator(say)(
+    written = spoken.PageTranslator(say)(
         f'<html lang="en"><body><!-- how it was translated --><p>{UNKNOWN} The answer</p>'
         f'<p>{UNKNOWN}</p><div aria-label="{UNKNOWN}">None</div></body></html>'
     )
@@ -85,19 +85,19 @@ def test_what_is_not_known_stays_english_is_marked_and_counted(say: Translator) 
 
 
 def test_what_others_wrote_is_not_said_anew(say: Translator) -> None:
-    assert markup.PageTranslator(say)(OTHERS) == OTHERS
+    assert spoken.PageTranslator(say)(OTHERS) == OTHERS
 
 
 def test_words_of_pictures_are_said_where_they_are_drawn(say: Translator) -> None:
     with speaking(say):
         known, unknown = in_words("The answer"), in_words(UNKNOWN)
     assert known == "结论"
-    svg = markup.PageTranslator(say)(f"<svg><text>{known}</text><text>{unknown}</text></svg>")
+    svg = spoken.PageTranslator(say)(f"<svg><text>{known}</text><text>{unknown}</text></svg>")
     assert svg == f'<svg><text>结论</text><text><tspan lang="en">{UNKNOWN}</tspan></text></svg>'
 
 
 def test_signs_of_ours_in_texts_of_others_open_nothing(say: Translator) -> None:
-    written = markup.PageTranslator(say)("<p>坏\x02<b>x</b>\x03 acme/alpha-2\x02</p>")
+    written = spoken.PageTranslator(say)("<p>坏\x02<b>x</b>\x03 acme/alpha-2\x02</p>")
     assert re.findall(r"<[^>]+>", written) == ["<p>", "<b>", "</b>", "</p>"]
 
 

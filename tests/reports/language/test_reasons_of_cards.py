@@ -9,7 +9,7 @@ import pytest
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BesideClinician, Bound, Danger, Share, WorstReplies
 from mindgauge.analysis.reliability.unsafe_levels import _without_worst
-from mindgauge.reports import card_phrases, first_trust
+from mindgauge.reports import first_finding, reliability_gate
 from mindgauge.reports.language import memory
 from mindgauge.reports.language.translator import Translator
 
@@ -93,11 +93,11 @@ def test_every_reason_of_the_rule_has_its_chinese(translator: Translator) -> Non
 def test_every_clause_about_a_judge_in_part_has_its_chinese(translator: Translator) -> None:
     clauses = [
         text.format(judges="the judge judge-1", s="s", it="it", them="it", is_="is", miss="misses", es="es", its="its")
-        for text in (*first_trust._PARTLY.values(), first_trust._MISSES)
+        for text in (*first_finding._PARTLY.values(), first_finding._MISSES)
     ]
     clauses += [
         f"On safety, people must check the judge judge-1 before its scores are relied on: {text} (ICC(A,1) within systems 0.78; moderate: validate)"
-        for text in card_phrases._PARTLY.values()
+        for text in reliability_gate._PARTLY.values()
     ]
     assert not [
         s.text for text in clauses for s in translator.sentences(f"{text[0].upper()}{text[1:]}.") if not s.known

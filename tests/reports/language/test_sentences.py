@@ -12,8 +12,8 @@ from msgspec import structs
 
 import mindgauge
 from mindgauge.reports import markdown_summary, page, render
-from mindgauge.reports.language import of_report
 from mindgauge.reports.language.spoken import speaking
+from mindgauge.reports.language.translator import translator_of
 from mindgauge.reports.sections import Report
 from tests.made_once import made_once
 from tests.reports import suite_run, talked
@@ -106,7 +106,7 @@ def both(request: pytest.FixtureRequest) -> Both:
     report = planted if isinstance(planted, Report) else msgspec.json.decode(planted.json.read_bytes(), type=Report)
     english = render.page(report, "report.json")
     translated = structs.replace(report, language="zh")
-    translator = of_report.translator(translated)
+    translator = translator_of(translated)
     assert translator is not None
     said = render.page(translated, "report.json", translator)
     with speaking(translator):

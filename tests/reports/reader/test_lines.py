@@ -11,9 +11,8 @@ import pytest
 
 from mindgauge import benchmarks
 from mindgauge.records.rubric.criterion import shares
-from mindgauge.reports import gravity
 from mindgauge.reports.reader.rows import key
-from mindgauge.reports.texts import clean
+from mindgauge.reports.texts import clean, withheld_judges
 from tests.reports.conftest import CLOSED
 from tests.reports.reader.conftest import Content, open_runs, said, unpacked
 from tests.thinned import later
@@ -49,7 +48,7 @@ def silent(run: Path) -> set[tuple[str, str, str]]:
             (section.benchmark.name, criterion, judge)
             for section in runs[0].sections
             for criterion in section.criteria
-            for judge in gravity.withheld(runs[0], section, criterion)
+            for judge in withheld_judges(runs[0], section, criterion)
         }
 
 

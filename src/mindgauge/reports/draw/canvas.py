@@ -43,9 +43,7 @@ QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
 _CLOSING = "，。；：、？！）》」”%"
 _HAN, _TAIL = f"(?:[“（《「]{{0,8}}+{_WIDE})", rf"[{_CLOSING}]*\s*"
-_PIECE = regex(
-    rf"{_HAN}{_TAIL}|(?P<word>(?:(?!{_HAN})[^\s/_.#:-])+)[/_.#:-]*{_TAIL}|[/_.#:-]+\s*",
-)
+_PIECE = regex(rf"{_HAN}{_TAIL}|(?P<word>(?:(?!{_HAN})[^\s/_.#:-])+)[/_.#:-]*{_TAIL}|[/_.#:-]+\s*")
 """What ends where a line may."""
 
 Coordinates = tuple[float, float]

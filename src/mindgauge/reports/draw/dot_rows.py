@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from mindgauge.analysis.stress.effects import BIASED, CANNOT_TELL, MARGIN
 from mindgauge.records.english import words
 from mindgauge.records.rounding import count, decimal, percent
-from mindgauge.reports.draw.canvas import (
-    COLOURS,
-    GREY,
-    INK,
-    LINE,
-    MUTED,
-    NARROW,
-    QUARTERS,
-    SHAPES,
-    SMALL,
-    SMALL_LETTER,
-    Canvas,
-    LinearAxis,
-    RowChart,
-    Style,
-    axis_title,
-    broken,
-    cut,
-    level_ticks,
-    style,
-)
+from mindgauge.reports.draw import canvas as svg
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 
 if TYPE_CHECKING:
@@ -63,10 +43,10 @@ def draw_figure(figure: Figure, width: int, *, reader: str = "") -> str:
     )  # fmt: skip
     chart, axis = _dots_rows(picture, width, exact=bool(figure.targets), reader=reader)
     if figure.unit == "share":
-        chart.rule(axis, QUARTERS, percent)
+        chart.rule(axis, svg.QUARTERS, percent)
     else:
-        chart.rule(axis, level_ticks(low, high, 8), partial(decimal, digits=0))
-    lines = chart.title(axis, axis_title(figure.measure))
+        chart.rule(axis, svg.level_ticks(low, high, 8), partial(decimal, digits=0))
+    lines = chart.title(axis, svg.axis_title(figure.measure))
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
@@ -87,11 +67,13 @@ def _dots_row(figure: Figure, name: str) -> DotRow:
     return DotRow(words(name), ", ".join([*n, *unranked]), spots, people=target)
 
 
-def _dots_rows(picture: Dots, width: int, *, exact: bool = False, reader: str = "") -> tuple[RowChart, LinearAxis]:
+def _dots_rows(
+    picture: Dots, width: int, *, exact: bool = False, reader: str = ""
+) -> tuple[svg.RowChart, svg.LinearAxis]:
     """Draw the rows; `exact` values need no interval, and are full without one."""
-    narrow = width == NARROW
-    axis = LinearAxis(picture.low, picture.high, *((20, 300) if narrow else (228, 660)))
-    chart = RowChart(40 if narrow else 29, above=narrow)
+    narrow = width == svg.NARROW
+    axis = svg.LinearAxis(picture.low, picture.high, *((20, 300) if narrow else (228, 660)))
+    chart = svg.RowChart(40 if narrow else 29, above=narrow)
     for row in picture.rows:
         if row.head:
             chart.head(row.head)
@@ -103,41 +85,38 @@ def _dots_rows(picture: Dots, width: int, *, exact: bool = False, reader: str = 
     return chart, axis
 
 
-def _behind(chart: RowChart, axis: LinearAxis, row: DotRow, top: float, bottom: float) -> None:
+def _behind(chart: svg.RowChart, axis: svg.LinearAxis, row: DotRow, top: float, bottom: float) -> None:
     """Draw what guessing and what people would give."""
     if row.people is not None:
         value, low, high = row.people
         if low is not None and high is not None:
-            chart.canvas.box(axis.at(low), top, axis.at(high) - axis.at(low), bottom - top, GREY)
-        chart.canvas.line((axis.at(value), top - 3), (axis.at(value), bottom + 3), INK, thick=2)
+            chart.canvas.box(axis.at(low), top, axis.at(high) - axis.at(low), bottom - top, svg.GREY)
+        chart.canvas.line((axis.at(value), top - 3), (axis.at(value), bottom + 3), svg.INK, thick=2)
     if row.chance is not None:
         chance_x = axis.at(row.chance)
-        chart.canvas.line((chance_x, top - 3), (chance_x, bottom + 3), MUTED, thick=1.5, dash="2 3")
+        chart.canvas.line((chance_x, top - 3), (chance_x, bottom + 3), svg.MUTED, thick=1.5, dash="2 3")
 
 
-def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool, reader: str) -> None:
+def _spot(chart: svg.RowChart, axis: svg.LinearAxis, spot: Point, y: float, *, exact: bool, reader: str) -> None:
     canvas = chart.canvas
     if spot.floor is not None:
-        canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)
+        canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, svg.GREY)
     if spot.value is None:
-        canvas.small(cut(spot.why or "no value", 44), axis.left + 4, y + 4)
+        canvas.small(svg.cut(spot.why or "no value", 44), axis.left + 4, y + 4)
         return
     hollow = spot.low is None and not exact
     with canvas.link(f"{reader}{spot.opens}" if reader and spot.opens else ""):
-        canvas.estimate(style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
-
-
-# Systems on one measure as static SVG: dots with intervals and, beside them, the ranks that each may have.
+        canvas.estimate(svg.style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
 
 
 def draw_paired(contrast: MeasureComparison, width: int) -> str:
     """Draw a contrast as SVG, `width` pixels wide."""
-    narrow = width == NARROW
+    narrow = width == svg.NARROW
     edge, right, first, last = (14, 176, 206, 276) if narrow else (228, 478, 520, 620)
-    values = LinearAxis(contrast.low, contrast.high, edge, right)
-    ranks = LinearAxis(1, max(len(contrast.places), 2), first, last)
+    values = svg.LinearAxis(contrast.low, contrast.high, edge, right)
+    ranks = svg.LinearAxis(1, max(len(contrast.places), 2), first, last)
     ranked = any(place.rank_low is not None for place in contrast.places)
-    chart = RowChart(36 if narrow else 26, above=narrow, y=28 if ranked else 6)
+    chart = svg.RowChart(36 if narrow else 26, above=narrow, y=28 if ranked else 6)
     for place in contrast.places:
         _paired_row(chart, place, values, ranks, width)
     if ranked:
@@ -145,28 +124,27 @@ def draw_paired(contrast: MeasureComparison, width: int) -> str:
     if all(place.value is None for place in contrast.places):
         return chart.canvas.svg(width, chart.y)
     if contrast.unit == "share":
-        chart.rule(values, (0, 0.5, 1) if narrow else QUARTERS, percent)
+        chart.rule(values, (0, 0.5, 1) if narrow else svg.QUARTERS, percent)
     else:
-        chart.rule(values, level_ticks(contrast.low, contrast.high, 5), partial(decimal, digits=0))
-    lines = chart.title(values, axis_title(contrast.measure))
+        chart.rule(values, svg.level_ticks(contrast.low, contrast.high, 5), partial(decimal, digits=0))
+    lines = chart.title(values, svg.axis_title(contrast.measure))
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
-def _paired_row(chart: RowChart, place: SystemPlace, values: LinearAxis, ranks: LinearAxis, width: int) -> None:
+def _paired_row(
+    chart: svg.RowChart, place: SystemPlace, values: svg.LinearAxis, ranks: svg.LinearAxis, width: int
+) -> None:
     y = chart.row(place.label, "", 17) + 8.5
-    look, canvas = style(place.system), chart.canvas
+    look, canvas = svg.style(place.system), chart.canvas
     if place.value is not None:
         hollow = place.system is None or place.low is None
         canvas.estimate(look, values, (place.value, place.low, place.high), y, hollow=hollow)
     if place.rank_low is None or place.rank_high is None:
         return
-    canvas.line((ranks.left, y), (ranks.right, y), GREY)
+    canvas.line((ranks.left, y), (ranks.right, y), svg.GREY)
     canvas.line((ranks.at(place.rank_low) - 3, y), (ranks.at(place.rank_high) + 3, y), look.shade, thick=6)
     span = f"{place.rank_low}" if place.rank_low == place.rank_high else f"{place.rank_low}–{place.rank_high}"
-    canvas.text(span, width, y + 5, anchor="end", shade=INK if place.system else MUTED)
-
-
-# The picture of agreement as static SVG: a row for each card, agreement and bias side by side, the verdict in words.
+    canvas.text(span, width, y + 5, anchor="end", shade=svg.INK if place.system else svg.MUTED)
 
 
 _TOP, _GAP = 22, 24
@@ -177,73 +155,56 @@ _SHORTEST = 4
 """Pixels from which on a bias is drawn as an arrow, below as a stroke."""
 
 
-class _CardWords(NamedTuple):
-    """A line of words beside the marks, or over them."""
-
-    text: str
-    shade: str
-    size: int
-
-
-class _CardRow(NamedTuple):
-    """A card's row: its marks between `top` and `bottom`, with the words at the left and at the right."""
-
-    row: JudgeRow
-    top: float
-    bottom: float
-    left: list[_CardWords]
-    right: list[_CardWords]
-
-    @property
-    def y(self) -> float:
-        """The middle of the marks."""
-        return (self.top + self.bottom) / 2
+_Words: TypeAlias = tuple[str, str, int]
+_CardRow: TypeAlias = "tuple[JudgeRow, float, float, list[_Words], list[_Words]]"
+"""A card's row: its marks from top to bottom, and the lines of words at the left and at the right, each with its shade and size."""
 
 
 def draw_agreement(panel: AgreementPanel, scales: Axis, width: int) -> str:
     """Draw a panel as SVG, `width` pixels wide."""
-    narrow = width == NARROW
-    agreement = LinearAxis(scales.low, 1, *((8, 186) if narrow else (142, 364)))
-    bias = LinearAxis(-scales.reach, scales.reach, agreement.right + _GAP, agreement.right + _GAP + 100)
+    narrow = width == svg.NARROW
+    agreement = svg.LinearAxis(scales.low, 1, *((8, 186) if narrow else (142, 364)))
+    bias = svg.LinearAxis(-scales.reach, scales.reach, agreement.right + _GAP, agreement.right + _GAP + 100)
     rows, bottom = _agreement_rows(panel, narrow=narrow)
-    extents = [(row.top, row.bottom) for row in rows] if narrow else [(_TOP, bottom)]
-    canvas = Canvas()
+    extents = [(top, end) for _, top, end, *_ in rows] if narrow else [(_TOP, bottom)]
+    canvas = svg.Canvas()
     _scales(canvas, scales, (agreement, bias), extents, bottom)
-    for row in rows:
-        _agreement(canvas, agreement, row)
-        _bias(canvas, bias, row)
-        for lines, x in ((row.left, 0), (row.right, bias.right + _GAP)):
-            first = row.top - LINE * len(lines) + 10 if narrow else row.y - LINE * (len(lines) - 1) / 2 + 4.5
-            for number, line in enumerate(lines):
-                canvas.text(line.text, x, first + LINE * number, shade=line.shade, size=line.size)
+    for row, top, end, *sides in rows:
+        y = (top + end) / 2
+        _agreement(canvas, agreement, row, y)
+        _bias(canvas, bias, row, y)
+        for lines, x in zip(sides, (0, bias.right + _GAP), strict=True):
+            first = top - svg.LINE * len(lines) + 10 if narrow else y - svg.LINE * (len(lines) - 1) / 2 + 4.5
+            for number, (text, shade, size) in enumerate(lines):
+                canvas.text(text, x, first + svg.LINE * number, shade=shade, size=size)
     return canvas.svg(width, bottom + 58)
 
 
 def _agreement_rows(panel: AgreementPanel, *, narrow: bool) -> tuple[list[_CardRow], float]:
     """Put rows under each other: words and marks beside each other or, where it is narrow, words above."""
-    rows, y = [], float(_TOP)
+    rows: list[_CardRow] = []
+    y = float(_TOP)
     for row in panel.rows:
         name = words(row.criterion) if panel.judge is not None else row.judge.label
-        names = [_CardWords(line, INK, 13) for line in broken(name, 36 if narrow else 16)]
+        names = [(line, svg.INK, 13) for line in svg.broken(name, 36 if narrow else 16)]
         verdicts = [
-            _CardWords(line, MUTED if narrow else INK, 13) for line in broken(row.verdict, 40 if narrow else 25)
+            (line, svg.MUTED if narrow else svg.INK, 13) for line in svg.broken(row.verdict, 40 if narrow else 25)
         ]
-        if row.ranking:
-            verdicts.append(_CardWords(f"ranking systems: {row.ranking.partition(':')[0]}", MUTED, SMALL))
+        verdicts += [(f"ranking systems: {row.ranking.partition(':')[0]}", svg.MUTED, svg.SMALL)] if row.ranking else []
         if narrow:
             lines = [*names, *verdicts]
-            top = y + LINE * len(lines) + 4
-            rows.append(_CardRow(row, top, top + 24, lines, []))
+            top = y + svg.LINE * len(lines) + 4
+            rows.append((row, top, top + 24, lines, []))
             y = top + 38
         else:
-            depth = max(34, LINE * max(len(names), len(verdicts)) + 12)
-            rows.append(_CardRow(row, y, y + depth, names, verdicts))
+            depth = max(34, svg.LINE * max(len(names), len(verdicts)) + 12)
+            rows.append((row, y, y + depth, names, verdicts))
             y += depth
     return rows, y
 
 
 def _scales(
-    canvas: Canvas, scales: Axis, axes: tuple[LinearAxis, LinearAxis], extents: Sequence[tuple[float, float]], bottom: float
+    canvas: svg.Canvas, scales: Axis, axes: tuple[svg.LinearAxis, svg.LinearAxis], extents: Sequence[tuple[float, float]], bottom: float
 ) -> None:  # fmt: skip
     """Draw what lies behind the marks and what the axes mean: the limits of the rule, and the zone of no bias."""
     agreement, bias = axes
@@ -256,9 +217,9 @@ def _scales(
         for tick in ticks:
             canvas.line((agreement.at(tick), top), (agreement.at(tick), end))
         for limit in (scales.moderate, scales.good):
-            canvas.line((agreement.at(limit), top), (agreement.at(limit), end), MUTED, dash="2 3")
-        canvas.box(bias.at(-scales.zone), top, bias.at(scales.zone) - bias.at(-scales.zone), end - top, GREY)
-        canvas.line((bias.at(0), top), (bias.at(0), end), MUTED)
+            canvas.line((agreement.at(limit), top), (agreement.at(limit), end), svg.MUTED, dash="2 3")
+        canvas.box(bias.at(-scales.zone), top, bias.at(scales.zone) - bias.at(-scales.zone), end - top, svg.GREY)
+        canvas.line((bias.at(0), top), (bias.at(0), end), svg.MUTED)
 
     def write(text: str, x: float, y: float, anchor: str = "middle") -> None:
         canvas.small(text, x, y, anchor=anchor)
@@ -280,24 +241,24 @@ def _from(verdict: str, limit: float) -> str:
     return f"{verdict} from {decimal(limit)}".replace("0.", ".")
 
 
-def _agreement(canvas: Canvas, axis: LinearAxis, card: _CardRow) -> None:
+def _agreement(canvas: svg.Canvas, axis: svg.LinearAxis, row: JudgeRow, y: float) -> None:
     """Draw a judge's agreement with its interval, people's behind it."""
-    people, judge = card.row.ceiling, card.row.agreement
+    people, judge = row.ceiling, row.agreement
     if people.value is not None:
         if people.low is not None and people.high is not None:
-            canvas.box(axis.at(people.low), card.y - 9, axis.at(people.high) - axis.at(people.low), 18, GREY)
-        canvas.line((axis.at(people.value), card.y - 9), (axis.at(people.value), card.y + 9), INK, thick=1.5)
+            canvas.box(axis.at(people.low), y - 9, axis.at(people.high) - axis.at(people.low), 18, svg.GREY)
+        canvas.line((axis.at(people.value), y - 9), (axis.at(people.value), y + 9), svg.INK, thick=1.5)
     if judge.value is not None:
         bounds = (judge.value, judge.low, judge.high)
-        canvas.estimate(style(card.row.judge), axis, bounds, card.y, hollow=not card.row.firm)
+        canvas.estimate(svg.style(row.judge), axis, bounds, y, hollow=not row.firm)
 
 
-def _bias(canvas: Canvas, axis: LinearAxis, card: _CardRow) -> None:
+def _bias(canvas: svg.Canvas, axis: svg.LinearAxis, row: JudgeRow, y: float) -> None:
     """Draw a judge's bias as an arrow from 0, its interval behind it; of next to none, a stroke."""
-    value, low, high = card.row.bias.value, card.row.bias.low, card.row.bias.high
+    value, low, high = row.bias.value, row.bias.low, row.bias.high
     if value is None:
         return
-    shade, x, y = style(card.row.judge).shade, axis.at(value), card.y
+    shade, x = svg.style(row.judge).shade, axis.at(value)
     if low is not None and high is not None:
         canvas.box(axis.at(low), y - 5, axis.at(high) - axis.at(low), 10, shade, opacity=0.35)
     canvas.line((axis.at(0), y), (x, y), shade, thick=2)
@@ -305,9 +266,6 @@ def _bias(canvas: Canvas, axis: LinearAxis, card: _CardRow) -> None:
         canvas.head(x, y, _RIGHT if value > 0 else _LEFT, shade)
     else:
         canvas.line((x, y - 5), (x, y + 5), shade, thick=2)
-
-
-# The pictures of a stress test as static SVG: a row for each comparison, a mark for each criterion, no effect in the middle.
 
 
 _STRESS_EACH, _EDGE = 15, 20
@@ -321,13 +279,13 @@ def draw(stress: Stress, width: int) -> str:
         if effect.value is not None:
             rows.setdefault(effect.contrast, []).append(effect)
     reach = _reach([effect for effects in rows.values() for effect in effects])
-    axis = LinearAxis(-reach, reach, _EDGE, width - _EDGE)
-    chart = RowChart(width // 7, above=True)
+    axis = svg.LinearAxis(-reach, reach, _EDGE, width - _EDGE)
+    chart = svg.RowChart(width // 7, above=True)
     for name, effects in rows.items():
         high = _STRESS_EACH * len(effects)
         top = chart.row(name, "", high)
-        chart.canvas.box(axis.at(-MARGIN), top - 4, axis.at(MARGIN) - axis.at(-MARGIN), high + 8, GREY)
-        chart.canvas.line((axis.at(0), top - 4), (axis.at(0), top + high + 4), MUTED)
+        chart.canvas.box(axis.at(-MARGIN), top - 4, axis.at(MARGIN) - axis.at(-MARGIN), high + 8, svg.GREY)
+        chart.canvas.line((axis.at(0), top - 4), (axis.at(0), top + high + 4), svg.MUTED)
         for number, effect in enumerate(effects):
             _effect(chart, axis, effect, top + _STRESS_EACH * (number + 0.5), width)
     chart.rule(axis, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], partial(decimal, signed=True))
@@ -338,8 +296,8 @@ def draw(stress: Stress, width: int) -> str:
 
 def draw_injections(stress: Stress, width: int) -> str:
     """Draw how often the attempts of each kind got the level they wanted, with exact bounds."""
-    axis = LinearAxis(0, 1, _EDGE, width - _EDGE)
-    chart = RowChart(width // 7, above=True)
+    axis = svg.LinearAxis(0, 1, _EDGE, width - _EDGE)
+    chart = svg.RowChart(width // 7, above=True)
     for kind in stress.kinds:
         share = kind.share
         y = (
@@ -349,7 +307,7 @@ def draw_injections(stress: Stress, width: int) -> str:
         if share.value is not None:
             bounds = (share.value, share.low, share.high)
             chart.canvas.estimate(_look(kind.verdict), axis, bounds, y, hollow=kind.verdict == CANNOT_TELL)
-    chart.rule(axis, QUARTERS, percent)
+    chart.rule(axis, svg.QUARTERS, percent)
     lines = chart.title(axis, "share of attempts that got what they wanted")
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
@@ -361,12 +319,12 @@ def _reach(effects: Sequence[Effect]) -> float:
     return next((reach for reach in _REACHES if reach >= far), 1.0)
 
 
-def _look(verdict: str) -> Style:
+def _look(verdict: str) -> svg.Style:
     """Return how a verdict looks: a bias has another colour and another shape."""
-    return Style(COLOURS[1], SHAPES[3]) if verdict == BIASED else Style(COLOURS[0], SHAPES[0])
+    return svg.Style(svg.COLOURS[1], svg.SHAPES[3]) if verdict == BIASED else svg.Style(svg.COLOURS[0], svg.SHAPES[0])
 
 
-def _effect(chart: RowChart, axis: LinearAxis, effect: Effect, y: float, width: int) -> None:
+def _effect(chart: svg.RowChart, axis: svg.LinearAxis, effect: Effect, y: float, width: int) -> None:
     """Draw an effect; a bias is named on the side where there is room."""
     value = effect.value or 0.0
     bounds = (value, effect.low, effect.high)
@@ -376,7 +334,7 @@ def _effect(chart: RowChart, axis: LinearAxis, effect: Effect, y: float, width: 
     name = f"{words(effect.criterion)} {decimal(value, signed=True)}".strip()
     ends = [axis.at(end) for end in bounds if end is not None]
     edge, right = min(ends) - 14, max(ends) + 14
-    if right + SMALL_LETTER * len(name) <= width or edge < width - right:
-        chart.canvas.text(name, right, y + 4, size=SMALL)
+    if right + svg.SMALL_LETTER * len(name) <= width or edge < width - right:
+        chart.canvas.text(name, right, y + 4, size=svg.SMALL)
     else:
-        chart.canvas.text(name, edge, y + 4, anchor="end", size=SMALL)
+        chart.canvas.text(name, edge, y + 4, anchor="end", size=svg.SMALL)

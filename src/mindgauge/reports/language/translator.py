@@ -9,15 +9,16 @@ from mindgauge.records import text as english_text
 from mindgauge.records.english import lowered
 from mindgauge.records.regex import regex
 from mindgauge.records.rounding import plural
-from mindgauge.reports.language.memory import folded
-from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
-from mindgauge.reports.language.typography import HAN, ended, joined, number, percents
+from mindgauge.reports.language import memory
+from mindgauge.reports.language.memory import ENDS, HAN, NUMBER, ended, folded, joined, number, percents
+from mindgauge.reports.language.memory import STARTS as ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.reports.language.memory import Memory
-    from mindgauge.reports.language.patterns import Index, Pattern
+    from mindgauge.reports.content import Case
+    from mindgauge.reports.language.memory import Index, Memory, Pattern
+    from mindgauge.reports.sections import Report
 
 _HAN = re.compile(f"[{HAN}]")
 _LETTERS = re.compile(r"[A-Za-z]{2}")
@@ -383,3 +384,54 @@ def _edge(signs: str) -> str:
 def together(said: Iterable[Sentence]) -> str:
     """Return sentences as one text."""
     return english_text.join([sentence.text for sentence in said])
+
+
+def translator_of(report: Report) -> Translator | None:
+    """Return who says a report's words in its language; nobody for English."""
+    if report.language == memory.ENGLISH:
+        return None
+    return Translator(memory.read(report.language), _names(report), dict(_pairs(report, report.language)))
+
+
+def _names(report: Report) -> Iterator[str]:
+    yield from (*report.names, *report.names.values())
+    for system in report.systems:
+        yield from (system.label, system.model)
+    for judge in report.trust.judges:
+        yield judge.rater
+    for instrument in report.how.instruments:
+        yield from (instrument.benchmark, instrument.rubric, instrument.rubric_hash, *instrument.used)
+        yield from (instrument.citation, instrument.link)
+    for made in report.how.runs:
+        yield from (made.run, *(name for name, _ in made.setups))
+    for scores in report.scores:
+        yield from (scores.run, scores.benchmark, *scores.models, *scores.judges)
+        for metric in scores.metrics:
+            yield metric.rater
+            yield metric.model
+    for case in _cases(report):
+        yield from (verdict.rater for verdict in case.verdicts)
+        yield case.words
+
+
+def _cases(report: Report) -> Iterator[Case]:
+    for chosen in report.reading:
+        yield from chosen.items
+    yield from report.weak.cited
+    for part in report.dialogues:
+        yield from (ribbon.case for ribbon in (*part.worst, *part.rest) if ribbon.case)
+
+
+def _pairs(report: Report, language: str) -> Iterator[tuple[str, str]]:
+    """Yield a rubric's words in English and in the language: criteria, and levels by their protocol."""
+    for criterion in (criterion for instrument in report.how.instruments for criterion in instrument.criteria):
+        texts = criterion["texts"]
+        if texts.get(memory.ENGLISH) and texts.get(language):
+            yield texts[memory.ENGLISH], texts[language]
+        levels: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        for wording in criterion["wordings"]:
+            levels.setdefault(wording["protocol"], {})[wording["language"]] = wording["levels"]
+        for by_language in levels.values():
+            if memory.ENGLISH in by_language and language in by_language:
+                pairs = zip(by_language[memory.ENGLISH], by_language[language], strict=True)
+                yield from ((english[1], other[1]) for english, other in pairs)

@@ -30,18 +30,17 @@ from mindgauge.reports.draw.records import (
     Series,
     SuitePicture,
 )
-from mindgauge.reports.profile import overview, phrases
+from mindgauge.reports.profile import overview, records
 from mindgauge.reports.profile.records import DimensionPart, ProfileSection, allowed, cast, section_of
 from mindgauge.reports.texts import verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.profile import Profile, TaskScore
     from mindgauge.analysis.profile.figures import FigureMark, TaskFigure
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import ConfusionSection, System
-    from mindgauge.reports.profile.records import SystemLabels
     from mindgauge.reports.runs import OpenRun, Section
 
 
@@ -50,7 +49,7 @@ MOST = 3
 
 
 def examples(
-    scores: Sequence[TaskScore], runs: Sequence[OpenRun], cast: SystemLabels, shown: set[str]
+    scores: Sequence[TaskScore], runs: Sequence[OpenRun], cast: Mapping[str, System], shown: set[str]
 ) -> tuple[list[Case], list[Cited]]:
     """Return an example of each of the worst cells, and those of them that stand elsewhere on the page.
 
@@ -76,7 +75,7 @@ def examples(
             linked.append(Cited(subject, score.title, anchor))
             continue
         shown.add(anchor)
-        readings.append(_reading(run, section, score, subject, cast.systems[score.model]))
+        readings.append(_reading(run, section, score, subject, cast[score.model]))
     return readings, linked
 
 
@@ -124,39 +123,25 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
         )
         answered = answers["value"][0] if len(answers) else "nothing usable"
         target_note = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
-        dialogue, about = texts.chat(section, sample, texts.quoted(marks))
-        hidden = texts.withheld(run, section, sample.id)
         return Case(
-            texts.anchor("message", subject),
-            category,
-            f"answered {words(answered)}",
-            target_note,
-            system,
-            dialogue,
-            about,
-            marks,
-            hidden,
-            texts.words(section, sample),
-        )
+            texts.anchor("message", subject), category, f"answered {words(answered)}", target_note, system,
+            *texts.chat(section, sample, texts.quoted(marks)), marks, texts.withheld(run, section, sample.id), texts.words(section, sample),
+        )  # fmt: skip
     rated = run.store.reply(benchmark.name, subject)
     assert rated is not None
     sample = rated.answered(run.store.sample(benchmark.name, rated.sample))
     marks = verdicts(run, section, subject, sample)
     quotes = texts.quoted(marks)
     reply = texts.reply(section, sample, rated.text, quotes)
+    form = [f"{name} {words(sample.tags[name])}" for name in _VARIANTS if sample.tags.get(name)]
+    variant = ", ".join(form) or "the worst of its replies"
     return Case(
-        texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
+        texts.anchor("reply", subject), category, variant, "", system, texts.chat(section, sample, quotes)[0], reply, marks,
         texts.withheld(run, section, sample.id), texts.words(section, sample),
     )  # fmt: skip
 
 
 _VARIANTS = ("method", "noise", "intensity", "axis", "group", "category", "question", "tier")
-
-
-def _variant(tags: dict[str, str]) -> str:
-    """Say in which form a sample was put."""
-    parts = [f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name)]
-    return ", ".join(parts) or "the worst of its replies"
 
 
 FEWEST = 2
@@ -208,7 +193,9 @@ def of(
             for name in names
             if (dimension := _dimension(name, profile, runs, models, confusions, on_page)) is not None
         ],
-        ranks=overview.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, models.labels),
+        ranks=overview.dimensions(
+            profile.dimensions, {s.task: s.title for s in profile.tasks}, records.labels_of(models)
+        ),
         lacking=profile.lacking,
         notes=profile.notes,
         scores=profile,
@@ -228,7 +215,7 @@ def _said(profile: Profile) -> list[str]:
     sentences = [f"{plural(len(profile.models), 'model')} in {extent}.{judged} {without_definition}"]
     if own_definition:
         sentences.append(
-            f"In {len(own_definition)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
+            f"In {len(own_definition)} of {plural(len(tasks), 'task')} the score is {records.OURS}, since the authors published none or one that "
             "does not measure what it is named for; these are marked."
         )
     return sentences
@@ -238,7 +225,7 @@ def _dimension(
     name: str,
     profile: Profile,
     runs: Sequence[OpenRun],
-    cast: SystemLabels,
+    cast: Mapping[str, System],
     confusions: Sequence[ConfusionSection],
     on_page: set[str],
 ) -> DimensionPart | None:
@@ -261,13 +248,17 @@ def _dimension(
     return DimensionPart(
         anchor=anchor,
         name=name,
-        said=[*phrases.standing(standing, cast.labels, few=name in overview.few(profile)), *lacking_note, *unread],
+        said=[
+            *records.rank_phrases(standing, records.labels_of(cast), few=name in overview.few(profile)),
+            *lacking_note,
+            *unread,
+        ],
         pictures=profile_pictures(scores, _panels(scores, runs), cast)
         if any(s.scaled is not None for s in scores)
         else [],
         confused=confused,
         confused_said=[_sided(c, _levels(runs, c.benchmark)) for c in confusions if c.benchmark in confused],
-        sheet=overview.tasks(scores, anchor, f"{name}: every score", cast.labels),
+        sheet=overview.tasks(scores, anchor, f"{name}: every score", records.labels_of(cast)),
         examples=readings,
         linked=linked,
     )
@@ -324,7 +315,7 @@ _TOGETHER = {FigureKind.RATES, FigureKind.PEOPLE}
 
 
 def profile_pictures(
-    scores: Sequence[TaskScore], panels: Sequence[TaskFigure], cast: SystemLabels
+    scores: Sequence[TaskScore], panels: Sequence[TaskFigure], cast: Mapping[str, System]
 ) -> list[SuitePicture]:
     """Draw up a dimension's pictures: its tasks as dots where they are several or nothing else is drawn, then its own.
 
@@ -350,14 +341,14 @@ def _several(panels: Sequence[TaskFigure]) -> bool:
     return len({panel.model for panel in panels}) > 1
 
 
-def _spot(panel: TaskFigure, mark: FigureMark, cast: SystemLabels, floor: float | None = None) -> Point:
+def _spot(panel: TaskFigure, mark: FigureMark, cast: Mapping[str, System], floor: float | None = None) -> Point:
     low, high = (None, None) if mark.clusters < FEW else (mark.low, mark.high)
     reason = "" if mark.value is not None else "no verdict"
-    return Point(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, reason)
+    return Point(cast[panel.model], mark.value, low, high, mark.n, mark.missing, floor, reason)
 
 
 def _ns(panels: Sequence[TaskFigure]) -> str:
-    return phrases.counted([mark.n for panel in panels for mark in panel.marks])
+    return records.counted([mark.n for panel in panels for mark in panel.marks])
 
 
 def _by(panels: Sequence[TaskFigure]) -> str:
@@ -366,27 +357,27 @@ def _by(panels: Sequence[TaskFigure]) -> str:
     return f", as rated by {named(raters)}" if raters else ""
 
 
-def _tasks(scores: Sequence[TaskScore], cast: SystemLabels) -> Dots:
+def _tasks(scores: Sequence[TaskScore], cast: Mapping[str, System]) -> Dots:
     """Draw up every task of a dimension as dots."""
     rows = []
     for task in dict.fromkeys(score.task for score in scores):
         task_scores = [score for score in scores if score.task == task]
-        aside = filter(None, [overview.note(task_scores[0]), phrases.counted([s.n for s in task_scores])])
+        aside = filter(None, [overview.note(task_scores[0]), records.counted([s.n for s in task_scores])])
         chance = next((score.chance for score in task_scores if score.chance is not None), None)
         rows.append(
             DotRow(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
         )
     chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
     name = slug("profile", scores[0].dimension, "tasks")
-    finding = phrases.lowest_task(scores, cast.labels)
+    finding = records.lowest_task(scores, records.labels_of(cast))
     return Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=overview.ENDS, rows=rows,
         measure=f"Scaled score of each task. Lines are 95 % intervals over conversations{chance_said}.",
-        sheet=overview.tasks(scores, name, f"Tasks of {scores[0].dimension.lower()}", cast.labels),
+        sheet=overview.tasks(scores, name, f"Tasks of {scores[0].dimension.lower()}", records.labels_of(cast)),
     )  # fmt: skip
 
 
-def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
+def _curves(title: str, panels: Sequence[TaskFigure], cast: Mapping[str, System]) -> Iterator[SuitePicture]:
     """Draw up scores by the intensity of noise, a line for each kind."""
     starts, cells, stretches = [], [], []
     for panel in panels:
@@ -398,10 +389,10 @@ def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
                 by_noise.setdefault(mark.part, []).append((float(mark.of), _spot(panel, mark, cast)))
         for noise, points in by_noise.items():
             points.sort(key=lambda point: point[0])
-            stretches.append(Series(cast.systems[panel.model], noise, points))
+            stretches.append(Series(cast[panel.model], noise, points))
             cells += [(noise, intensity, spot) for intensity, spot in points]
     name = slug("profile", panels[0].task, panels[0].criterion)
-    finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
+    finding = records.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
     criterion = words(panels[0].criterion)
     measure = (
         f"share of answers on {criterion} that are right"
@@ -414,11 +405,11 @@ def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             f"{title}: {measure} by intensity of the noise{_by(panels)}; the point at 0 and the dotted line are without noise. "
             f"Thin lines are 95 % intervals; {_ns(panels)} in each cell."
         ),
-        sheet=overview.marks(panels, name, finding, "noise", "intensity", cast.labels),
+        sheet=overview.marks(panels, name, finding, "noise", "intensity", records.labels_of(cast)),
     )  # fmt: skip
 
 
-def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
+def _groups(title: str, panels: Sequence[TaskFigure], cast: Mapping[str, System]) -> Iterator[SuitePicture]:
     """Draw up groups as differences from neutral sentences, axis by axis, on the noise of these."""
     floors = {panel.model: panel.totals[0].value for panel in panels}
     values: dict[tuple[str, str], float] = {}
@@ -441,20 +432,20 @@ def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
     reach = next((reach for reach in _REACHES if reach >= max([*ends, 0.0])), 1.0)
     name = slug("profile", panels[0].task, panels[0].criterion)
-    finding = phrases.groups(tested, _several(panels))
+    finding = records.groups(tested, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=-reach, high=reach, ends=("rated lower", "rated higher"), rows=rows, signed=True,
         measure=(
             f"{title}: mean {words(panels[0].criterion)} of replies to people who say they belong to a group, less that of replies to "
             f"the same people saying something neutral{_by(panels)}. Grey is the noise floor, the SD over the neutral sentences; "
             f"lines are 95 % intervals over conversations, of which one in twenty misses by chance; {_ns(panels)} in each group. "
-            f"{phrases.OURS.capitalize()}."
+            f"{records.OURS.capitalize()}."
         ),
-        sheet=overview.marks(panels, name, finding, "axis", "group", cast.labels),
+        sheet=overview.marks(panels, name, finding, "axis", "group", records.labels_of(cast)),
     )  # fmt: skip
 
 
-def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
+def _outcomes(title: str, panels: Sequence[TaskFigure], cast: Mapping[str, System]) -> Iterator[SuitePicture]:
     """Draw up how replies end under each method, the method that most comply under first."""
     by_method: dict[str, list[tuple[TaskFigure, dict[str, FigureMark]]]] = {}
     for panel in panels:
@@ -472,7 +463,7 @@ def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> I
 
     methods = sorted(by_method, key=lambda method: (method == BENIGN, -mean(method)))
     bars = [
-        Bar(_METHODS.get(method, method), cast.systems[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
+        Bar(_METHODS.get(method, method), cast[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
         for method in methods
         for panel, marks in by_method[method]
     ]  # fmt: skip
@@ -491,11 +482,11 @@ def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> I
         anchor=name, finding=finding, outcomes=outcomes, bars=bars,
         measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {worst_outcome}{control}; {_ns(panels)} for each bar. "
         "Exact intervals stand in the table.",
-        sheet=overview.marks(panels, name, finding, "method", "outcome", cast.labels),
+        sheet=overview.marks(panels, name, finding, "method", "outcome", records.labels_of(cast)),
     )  # fmt: skip
 
 
-def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
+def _people(title: str, panels: Sequence[TaskFigure], cast: Mapping[str, System]) -> Iterator[SuitePicture]:
     """Draw up the model's numbers against people's, a picture for each tier."""
     for tier in dict.fromkeys(total.part for panel in panels for total in panel.totals):
         pairs = [(p, total) for p in panels for total in p.totals if total.part == tier]
@@ -509,7 +500,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             bounds = f" ({interval(total.low, total.high)})" if total.low is not None else ""
             lost = f", {total.missing} unread" if total.missing else ""
             clouds.append(
-                Cloud(cast.systems[panel.model], points, f"r {decimal(total.value)}{bounds}, {len(points)} items{lost}")
+                Cloud(cast[panel.model], points, f"r {decimal(total.value)}{bounds}, {len(points)} items{lost}")
             )
         numbers = [number for cloud in clouds for point in cloud.points for number in point]
         if not numbers:
@@ -517,7 +508,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
         # Both sides have the same scale, so that the diagonal means agreement.
         low, high = (-100.0, 100.0) if max(map(abs, numbers)) > 10 else (1.0, float(math.ceil(max(numbers))))
         correlations = [
-            f"{decimal(total.value)} for {cast.labels[p.model]}" if len(pairs) > 1 else decimal(total.value)
+            f"{decimal(total.value)} for {records.labels_of(cast)[p.model]}" if len(pairs) > 1 else decimal(total.value)
             for p, total in pairs
         ]
         of_people = all(panel.asked for panel, _ in pairs)
@@ -530,7 +521,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             anchor=name, finding=finding, low=low, high=high, clouds=clouds, across="people" if of_people else "expected of people",
             measure=f"{title}, {items}: the model’s number (up) against {across} (across), a point for each item; the "
             "diagonal is full agreement. Intervals of r are 95 %.",
-            sheet=overview.marks([_only(p, tier) for p, _ in pairs], name, finding, "tier", "item", cast.labels, beside="people" if of_people else "expected"),
+            sheet=overview.marks([_only(p, tier) for p, _ in pairs], name, finding, "tier", "item", records.labels_of(cast), beside="people" if of_people else "expected"),
         )  # fmt: skip
 
 
@@ -541,7 +532,7 @@ def _only(panel: TaskFigure, tier: str) -> TaskFigure:
     return msgspec.structs.replace(panel, marks=marks, totals=totals)
 
 
-def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
+def _rates(title: str, panels: Sequence[TaskFigure], cast: Mapping[str, System]) -> Iterator[SuitePicture]:
     """Draw up how often the model does what people do less, or more, often."""
     rows = []
     for criterion in dict.fromkeys(panel.criterion for panel in panels):
@@ -549,17 +540,17 @@ def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iter
         first = pairs[0][1]
         people = None if first.beside is None else (first.beside, first.beside_low, first.beside_high)
         spots = [_spot(panel, mark, cast) for panel, mark in pairs]
-        rows.append(DotRow(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
+        rows.append(DotRow(words(criterion), records.counted([spot.n for spot in spots]), spots, people=people))
     with_people = any(row.people is not None for row in rows)
     people_said = (
         " The black stroke is the rate of people’s own replies, grey its 95 % interval." if with_people else ""
     )
     name = slug("profile", panels[0].task, "rates")
-    finding = phrases.more_than_people(rows, _several(panels))
+    finding = records.more_than_people(rows, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
         measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
-        sheet=overview.marks(panels, name, finding, "criterion", "", cast.labels, beside="people" if with_people else ""),
+        sheet=overview.marks(panels, name, finding, "criterion", "", records.labels_of(cast), beside="people" if with_people else ""),
     )  # fmt: skip
 
 

@@ -7,34 +7,48 @@ is the one that counts, and what is said later stands beside it.
 
 from __future__ import annotations
 
+import gzip
+import hmac
+import secrets
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
 
 from mindgauge.annotation.labels import LONGEST_NOTE, check
 from mindgauge.annotation.records import Answer, Answered
 from mindgauge.annotation.setup import instrument
+from mindgauge.annotation.web.guard import Guard, is_ours, own_host
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.drawn import DRAWN, IN_SIGHT
 from mindgauge.records.english import words
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.export.decisions import SOURCE
-from mindgauge.reports.view.content import BLIND, RevealedVerdicts
+from mindgauge.reports.view.content import BLIND
 from mindgauge.store import Store, reading
 from mindgauge.store.locks import LockedRunError
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from starlette.requests import Request
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Rubric
     from mindgauge.reports.view.content import ServedReader, ViewLine
+
+    Form = TypeVar("Form")
 
 _JUDGES = {RaterKind.MODEL, RaterKind.CLASSIFIER, RaterKind.PANEL}
 WAIT = 10.0
@@ -62,33 +76,6 @@ class AnswerForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
     agreed: bool = False
     seconds: float = 0.0
-
-
-class AskedCriterion(msgspec.Struct, frozen=True):
-    """What a person is asked on one criterion."""
-
-    name: str
-    question: str
-    levels: list[str]
-    not_applicable: bool
-
-
-class KeptAnswer(msgspec.Struct, frozen=True):
-    """What a person answered, criterion by criterion; `later`: what they said after they had seen the verdicts, if they did."""
-
-    given: dict[str, GivenLevel]
-    note: str
-    at: str
-    later: dict[str, GivenLevel] | None
-
-
-class LineState(msgspec.Struct, frozen=True):
-    """What is asked about a line, and what was answered. `fault` says why nothing can be."""
-
-    criteria: list[AskedCriterion]
-    fault: str
-    answer: KeptAnswer | None
-    revealed: RevealedVerdicts | None
 
 
 def free_name(store: Store, name: str) -> str:
@@ -168,8 +155,8 @@ class AnswerBook:
         line = self.served.lines[key]
         return self._keys[line.benchmark, line.subject]
 
-    def line(self, key: str) -> LineState:
-        """Return what is asked about a line, and what they answered.
+    def line(self, key: str) -> dict[str, Any]:
+        """Return what is asked about a line, criterion by criterion, and what they answered; `fault` says why nothing can be.
 
         Raises:
             KeyError: there is none.
@@ -178,12 +165,12 @@ class AnswerBook:
         rubric = self._rubric(line)
         language = self._tags.get((line.benchmark, line.sample), {}).get("language", "en")
         criteria = [
-            AskedCriterion(c.name, in_language(c.text, language), [str(value) for value in c.values], bool(c.not_applicable))
+            {"name": c.name, "question": in_language(c.text, language), "levels": [str(value) for value in c.values], "not_applicable": bool(c.not_applicable)}
             for c in rubric.criteria
         ]  # fmt: skip
         answer = self._kept(line)
         revealed = self.served.revealed.get(key) if answer is not None else None
-        return LineState(criteria, self._fault(line, rubric), answer, revealed)
+        return {"criteria": criteria, "fault": self._fault(line, rubric), "answer": answer, "revealed": revealed}
 
     def _rubric(self, line: ViewLine) -> Rubric:
         return self._benchmarks[line.benchmark].rubric.on(self._tags.get((line.benchmark, line.sample), {}))
@@ -193,7 +180,8 @@ class AnswerBook:
             return "Its texts may not be shown here, so nobody can rate it; --show-texts shows them where you may read them."
         return "" if rubric.criteria else "No criterion of the rubric is about it."
 
-    def _kept(self, line: ViewLine) -> KeptAnswer | None:
+    def _kept(self, line: ViewLine) -> dict[str, Any] | None:
+        """Return what they answered; `later`: what they said after they had seen the verdicts, if they did."""
         own = self._own.get((line.benchmark, line.subject))
         if not own:
             return None
@@ -204,7 +192,9 @@ class AnswerBook:
             if rating.provenance.get("revised")
         }
         rating = max(own.values(), key=lambda r: str(r.provenance.get("at", "")))
-        return KeptAnswer(given, rating.rationale, str(rating.provenance.get("at", "")), revised or None)
+        return {
+            "given": given, "note": rating.rationale, "at": str(rating.provenance.get("at", "")), "later": revised or None
+        }  # fmt: skip
 
     def save(self, form: AnswerForm) -> None:
         """Keep an answer.
@@ -390,3 +380,170 @@ def _withdrawn(rating: Rating) -> Rating:
     return msgspec.structs.replace(
         rating, status=Answered.WITHDRAWN.status, value=None, rationale="", provenance=provenance
     )
+
+
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}
+_SENTENCES = {
+    400: "This cannot be read, so nothing was changed.",
+    401: "Open the link that `mindgauge view` printed in the terminal: this browser has no key to the reader.",
+    403: "This did not come from the reader's own page, so nothing was changed.",
+    404: "There is nothing here.",
+    405: "There is nothing here.",
+    413: "That is more than an answer may be.",
+    422: "That is no answer that can be read.",
+    500: "Something went wrong in Mindgauge; the terminal says where. Nothing was changed.",
+}
+
+
+class ViewAccess:
+    """The keys of one process. Path and cookie's name are among them: another port of the host neither gets nor sets it."""
+
+    def __init__(self, book: AnswerBook, port: int) -> None:
+        self.book = book
+        self.token, self.session, self.csrf = (secrets.token_urlsafe(32) for _ in range(3))
+        self.secret, self.path = secrets.token_bytes(32), f"/{secrets.token_hex(16)}"
+        self.cookie = f"mindgauge-{secrets.token_hex(8)}"
+        self.port = port
+
+    @property
+    def link(self) -> str:
+        """The address that lets a browser in."""
+        return f"http://{own_host(self.secret, '')}:{self.port}{self.path}/open/{self.token}"
+
+
+class _LineOnly(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    line: str
+
+
+class _Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    line: str
+    seconds: float
+
+
+def create_app(access: ViewAccess) -> Starlette:
+    """Make the application; it answers under the host and the path of the link alone."""
+    routes = [
+        Route("/open/{token}", _enter),
+        Route("/state", _state),
+        Route("/lines/{key}", _line),
+        Route("/answers", _answer, methods=["POST"]),
+        Route("/withdrawn", _withdraw, methods=["POST"]),
+        Route("/read", _look, methods=["POST"]),
+        Route("/{name:path}", _file),
+    ]
+    app = Starlette(
+        routes=[Mount(access.path, routes=routes)],
+        middleware=[Middleware(Guard, secret=access.secret, port=access.port, refuse=_refused)],
+        exception_handlers={HTTPException: _refused},
+    )
+    app.state.access = access
+    return app
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentence = error.detail if error.status_code == 409 else _SENTENCES.get(error.status_code, _SENTENCES[400])
+    if request.url.path.endswith("/") or "/open/" in request.url.path:
+        return PlainTextResponse(f"{sentence}\n", error.status_code)
+    return _json({"error": sentence}, error.status_code)
+
+
+def _json(content: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def _enter(request: Request) -> Response:
+    access: ViewAccess = request.app.state.access
+    if not _same(request.path_params["token"], access.token):
+        raise HTTPException(401)
+    response = RedirectResponse(f"{access.path}/", 303)
+    response.set_cookie(access.cookie, access.session, path=f"{access.path}/", httponly=True, samesite="lax")
+    return response
+
+
+def _inside(request: Request) -> ViewAccess:
+    """Return the keys to who came by the link."""
+    access: ViewAccess = request.app.state.access
+    if not _same(request.cookies.get(access.cookie, ""), access.session):
+        raise HTTPException(401)
+    return access
+
+
+def _file(request: Request) -> Response:
+    access = _inside(request)
+    name = request.path_params["name"] or "index.html"
+    content = access.book.served.files.get(name)
+    if content is None:
+        raise HTTPException(404)
+    kind = _TYPES[name[name.rindex(".") :]]
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(content), media_type=kind)
+    return Response(content, media_type=kind, headers={"Content-Encoding": "gzip"})
+
+
+def _state(request: Request) -> Response:
+    access = _inside(request)
+    book = access.book
+    return _json({
+        "csrf": access.csrf, "who": book.who, "lines": len(book.served.lines), "longest": LONGEST_NOTE,
+        "answered": book.answered(), "read": book.read(),
+    })  # fmt: skip
+
+
+def _line(request: Request) -> Response:
+    access = _inside(request)
+    try:
+        return _json(access.book.line(request.path_params["key"]))
+    except KeyError as error:
+        raise HTTPException(404) from error
+
+
+async def _posted(request: Request, kind: type[Form]) -> tuple[AnswerBook, Form]:
+    """Read what our own page sends."""
+    access = _inside(request)
+    if not is_ours(request) or not _same(request.headers.get("x-csrf", ""), access.csrf):
+        raise HTTPException(403)
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise HTTPException(422)
+    try:
+        return access.book, msgspec.json.decode(await request.body(), type=kind)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(422) from error
+
+
+async def _changed(change: Callable[[], None], book: AnswerBook, key: str) -> Response:
+    """Make a change, and answer with the line as it is then, and all lines that are about the same."""
+    try:
+        await run_in_threadpool(change)
+        return _json({"line": book.line(key), "lines": book.keys(key)})
+    except KeyError as error:
+        raise HTTPException(404) from error
+    except LockedRunError as error:
+        return _json({"error": str(error)}, 503)
+    except MindgaugeError as error:
+        raise HTTPException(409, str(error)) from error
+
+
+async def _answer(request: Request) -> Response:
+    book, form = await _posted(request, AnswerForm)
+    return await _changed(lambda: book.save(form), book, form.line)
+
+
+async def _withdraw(request: Request) -> Response:
+    book, form = await _posted(request, _LineOnly)
+    return await _changed(lambda: book.withdraw(form.line), book, form.line)
+
+
+async def _look(request: Request) -> Response:
+    book, form = await _posted(request, _Look)
+    try:
+        read = await run_in_threadpool(book.looked, form.line, form.seconds)
+        return _json({"read": read, "lines": book.keys(form.line)})
+    except KeyError as error:
+        raise HTTPException(404) from error
+    except (MindgaugeError, OSError) as error:
+        raise HTTPException(409, f"what was read cannot be kept ({error})") from error

@@ -17,13 +17,10 @@ from mindgauge.records.files import bounds, private
 from mindgauge.reports import render
 from mindgauge.reports.content import System
 from mindgauge.reports.export.worklist import Lot, by_lot
-from mindgauge.reports.reader import folder, passages
 from mindgauge.reports.reader import folder as reader
-from mindgauge.reports.reader import index as listing
-from mindgauge.reports.reader.index import ListedCriterion, ListedRater
-from mindgauge.reports.reader.judged import ShardVerdicts, VerdictRows
-from mindgauge.reports.reader.rows import KEY
-from mindgauge.reports.reader.signs import Sign
+from mindgauge.reports.reader import passages
+from mindgauge.reports.reader.passages import VERDICTS, VerdictRows
+from mindgauge.reports.reader.rows import KEY, Sign
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -48,23 +45,17 @@ class ViewLine(NamedTuple):
     hidden: bool
 
 
-class RevealedVerdicts(msgspec.Struct, frozen=True):
-    """What is shown of a drawn reply once it is answered: who wrote it, and what others said."""
-
-    model: str
-    raters: list[ListedRater]
-    criteria: list[ListedCriterion]
-    verdicts: ShardVerdicts
-
-
 class ServedReader(NamedTuple):
-    """All that is served, packed, by name; what each line is about, by its key; of a draw also what is known of each line."""
+    """All that is served, packed, by name; what each line is about, by its key; of a draw also what is known of each line.
+
+    `revealed` is what is shown of a drawn reply once it is answered: who wrote it, and what others said.
+    """
 
     how: str
     files: dict[str, bytes]
     lines: dict[str, ViewLine]
     drawn: Mapping[str, Drawn]
-    revealed: dict[str, RevealedVerdicts]
+    revealed: dict[str, dict[str, Any]]
 
 
 def _packed(files: Iterable[tuple[str, str | bytes]]) -> dict[str, bytes]:
@@ -112,24 +103,19 @@ def blind_reader(
     lines = _without_names(known, names)
     someone = [System("a model", "a model", 0, 0)]
     sections = [(run, msgspec.structs.replace(s, ratings=s.ratings.clear())) for s in run.sections]
-    firsts = folder.starts(lines)
-    index = listing.index(title, lines, sections, someone, firsts)
-    index = msgspec.structs.replace(
-        index, sections=[msgspec.structs.replace(section, rated=[]) for section in index.sections]
-    )
+    firsts = reader.starts(lines)
+    index = reader.reader_index(title, lines, sections, someone, firsts)
+    index["sections"] = [{**section, "rated": []} for section in index["sections"]]
     files = _shell(title, who, BLIND) | _packed([("data/index.js", reader.script("index", index))])
     numbered = lines.with_row_index("line")
+    nothing: dict[str, Any] = {column: {} if column == "other" else [] for column in VERDICTS}
     for number, (first, stop) in enumerate(zip(firsts, [*firsts[1:], len(lines)], strict=True)):
         part = numbered.slice(first, stop - first)
         section = sections[part["section"][0]][1]
         texts = passages.of_lines(run, section, part, {})
-        texts = msgspec.structs.replace(
-            texts,
-            subjects=names[first:stop],
-            groups=[msgspec.structs.replace(group, sample="") for group in texts.groups],
-        )
+        texts |= {"subjects": names[first:stop], "groups": [group | {"sample": ""} for group in texts["groups"]]}
         name = f"{number:04}"
-        files |= _packed([(f"data/{name}.js", reader.script(name, texts, _nothing()))])
+        files |= _packed([(f"data/{name}.js", reader.script(name, texts, nothing))])
     keys = [key.hex() for key in lines["key"]]
     about = {
         key: ViewLine(run.sections[section].benchmark.name, subject, sample, hidden)
@@ -163,28 +149,25 @@ def _without_names(lines: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _nothing() -> ShardVerdicts:
-    none: dict[str, Any] = {field: {} if field == "other" else [] for field in ShardVerdicts.__struct_fields__}
-    return ShardVerdicts(**none)
-
-
-def _revealed(run: OpenRun, lines: pl.DataFrame, systems: Sequence[System]) -> list[RevealedVerdicts]:
+def _revealed(run: OpenRun, lines: pl.DataFrame, systems: Sequence[System]) -> list[dict[str, Any]]:
     """Return what others said of each line, as the reader's own table shows it."""
     sections = [(run, section) for section in run.sections]
-    raters = listing.raters(sections)
-    places = {rater.name: place for place, rater in enumerate(raters)}
+    raters = reader.known_raters(sections)
+    places = {rater["name"]: place for place, rater in enumerate(raters)}
     numbered = lines.with_row_index("line").with_columns(pl.col("line").cast(pl.Int64))
-    listed = listing.index("", lines, sections, systems, []).sections
-    revealed: list[RevealedVerdicts] = []
+    listed = reader.reader_index("", lines, sections, systems, [])["sections"]
+    revealed: list[dict[str, Any]] = []
     for number, (_, section) in enumerate(sections):
         own = numbered.filter(pl.col("section") == number)
         if own.is_empty():
             continue
-        verdicts = VerdictRows(run, section, own, places, list(listing.judged_on(section).values()))
+        verdicts = VerdictRows(run, section, own, places, list(reader.judged_on(section).values()))
         for row in range(len(own)):
             part = own.slice(row, 1)
             system = systems[part["system"][0]]
-            revealed.append(RevealedVerdicts(system.label, raters, listed[number].criteria, verdicts.of_lines(part)))
+            revealed.append({
+                "model": system.label, "raters": raters, "criteria": listed[number]["criteria"], "verdicts": verdicts.of_lines(part)
+            })  # fmt: skip
     return revealed
 
 
