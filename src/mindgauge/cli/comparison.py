@@ -213,9 +213,9 @@ def show_profile(result: Profile, *, ranks: bool = False, full: bool = False) ->
 
 def profile_first(result: Profile) -> None:
     """Print where models are weakest, and how rough that is."""
-    from mindgauge.reports.profile import lead
+    from mindgauge.reports.profile import overview
 
-    answer.first(*lead.first_words(result))
+    answer.first(*overview.first_words(result))
 
 
 def profile_tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:

@@ -69,8 +69,8 @@ def _differing(comparison: JudgeComparison) -> str:
 
 
 def _at_a_glance(comparison: JudgeComparison) -> None:
-    from mindgauge.reports.judge_tables import sheets
-    from mindgauge.reports.table_renderings import narrowed
+    from mindgauge.reports.rater_tables import sheets
+    from mindgauge.reports.content import narrowed
 
     tables = sheets(comparison)
     if tables:
@@ -79,7 +79,7 @@ def _at_a_glance(comparison: JudgeComparison) -> None:
 
 
 def _in_full(comparison: JudgeComparison) -> None:
-    from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
+    from mindgauge.reports.rater_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
 
     for table in sheets(comparison):
         render.sheet(table)
@@ -233,7 +233,7 @@ def _escalation_show(result: Escalation, *, full: bool) -> None:
     """Print how much people must read in the order to be used, and what that guarantees; then the orders, the shortest first."""
     from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
     from mindgauge.reports.reading_order import of_orders
-    from mindgauge.reports.table_renderings import narrowed
+    from mindgauge.reports.content import narrowed
 
     default = next(order for order in result.orders if order.name == result.default)
     reads = default.reads

@@ -226,7 +226,7 @@ def entry_tests(tests: Sequence[Qualification]) -> None:
     """Print how judges did in their entry test; nothing where none took it."""
     if not tests:
         return
-    from mindgauge.reports.judge_checks import NOT_CLINICIANS, levels, overview
+    from mindgauge.reports.juries import NOT_CLINICIANS, levels, overview
 
     for benchmark in dict.fromkeys(qualification.benchmark for qualification in tests):
         named = [(q.judge, q) for q in tests if q.benchmark == benchmark]

@@ -21,8 +21,8 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.short_names import shortened
-from mindgauge.reports import clinical, provenance, read_first, render, table_renderings, texts
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports import clinical, provenance, read_first, render, texts
+from mindgauge.reports.content import Column, ReportTable, of_page
 from mindgauge.reports.export.templates import rendered
 from mindgauge.reports.sections import STATEMENT_HEADS, Report
 
@@ -110,7 +110,7 @@ def contents(card: dict[str, Any], path: Path) -> dict[Path, str]:
         path.with_suffix(".json"): msgspec.json.format(msgspec.json.encode(card), indent=1).decode(),
         path.with_suffix(".md"): rendered(
             str(render.TEMPLATES / "card.md.j2"), **content, mark=MARK, none=rounding.NONE, ended=english.ended,
-            of_page=lambda sheet: table_renderings.of_page(sheet, render.MOST_ROWS),
+            of_page=lambda sheet: of_page(sheet, render.MOST_ROWS),
         ),
     }  # fmt: skip
 
