@@ -49,13 +49,6 @@ def export(
         bool,
         _OF_HUB("--show-texts", help="With hub: also what was said of restricted messages, which quotes them."),
     ] = False,
-    dataset: Annotated[
-        str | None,
-        _OF_HUB(
-            metavar="OWNER/NAME",
-            help="With hub: where it will stand; files for the models' own pages are written then.",
-        ),
-    ] = None,
     data: options.Data = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: options.Limit = None,
@@ -70,7 +63,6 @@ def export(
             run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
             partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
             show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
-            dataset=dataset,
         )  # fmt: skip
     if json:
         render.as_json(result)
