@@ -130,7 +130,7 @@ class LayoutReader:
         example, text, facts = row.text(EXAMPLE), clean(row.text("response_text")), row.details()
         if example not in self.items:
             self.items[example] = self._sample(LayoutRow(row.file, row.split, row.number, {EXAMPLE: example}))
-        model = row.text("answer_model") or self._names.model(row.text("answer_model_raw")) or row.file
+        model = row.text("answer_model") or self._names.model(row.text("answer_model_raw")) or row.table
         refused = row.text("refusal").casefold() in {"true", "1", "1.0", "yes"}
         status = Status.REFUSED if refused else Status.OK if text else Status.FAILED
         if row.exact:
@@ -171,7 +171,7 @@ class LayoutReader:
 
     def _rating(self, row: LayoutRow, kind: TableKind, repeats: Counter[tuple[str, ...]]) -> Rating:
         name = row.text("criterion") or next(iter(self._criteria))
-        rater = row.text(RATER[kind]) or self._names.model(row.text("evaluator_model_raw")) or row.rater(kind)
+        rater = row.rater(kind, self._names.model)
         facts, value = row.details(), row.value(self._criteria.get(name))
         if row.exact:
             status, value = row.word(Status, "score_status"), facts.pop("value", value)

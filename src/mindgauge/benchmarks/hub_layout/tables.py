@@ -17,7 +17,7 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from mindgauge.records import Value
@@ -109,9 +109,25 @@ class LayoutRow(NamedTuple):
         """The id of the reply that a rating is about, or of the item where it is about that."""
         return self.text(RESPONSE, EXAMPLE)
 
-    def rater(self, kind: TableKind) -> str:
-        """Return who rated: a column says it, or the table is named after them."""
-        return self.text(RATER[kind]) or self.file.rpartition("/")[2].rpartition(".")[0]
+    @property
+    def table(self) -> str:
+        """The name of the table: a person's, or a model's where it has replies."""
+        return self.file.rpartition("/")[2].rpartition(".")[0]
+
+    def rater(self, kind: TableKind, spelled: Callable[[str], str] = str) -> str:
+        """Return who rated: a column says it, or a person's table is named after them.
+
+        Args:
+            kind: of table.
+            spelled: how a model is named here that the table names in another way.
+
+        Raises:
+            DataError: nothing says it.
+        """
+        name = self.text(RATER[kind]) or spelled(self.text("evaluator_model_raw"))
+        if not name and kind is not TableKind.PEOPLE:
+            raise self.fault(f"no {RATER[kind]}: who rated is not said")
+        return name or self.table
 
     def whole(self, name: str) -> int | None:
         """Return a whole number, however the file writes it; None where there is none.

@@ -252,6 +252,7 @@ class _Exported:
         """Say where a record was read from and, as JSON, what else is known of it."""
         origin = record.provenance
         told = {name: origin[name] for name in names if name in origin and (shown or name not in _QUOTING)}
+        told |= {"model_raw": origin["model"]} if "model" in origin else {}
         return {
             "source_file": file_only(origin.get("source_file")), "source_row": origin.get("source_row"),
             "details": _json(_public({**told, **facts})),

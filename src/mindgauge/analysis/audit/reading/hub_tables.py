@@ -106,12 +106,8 @@ class _LayoutTables:
         repeats: Counter[tuple[str, ...]] = Counter()
         for kind in RATER:
             for row in self._rows(kind):
-                value, criterion = _value(row), row.text("criterion") or self._criterion
-                rater = (
-                    row.text("evaluator_model_raw")
-                    if kind is TableKind.JUDGES and not row.text(RATER[kind])
-                    else row.rater(kind)
-                )
+                rater, value = row.rater(kind), _value(row)
+                criterion = row.text("criterion") or self._criterion
                 key = kind.value, rater, row.subject, criterion
                 run, repeats[key] = row.whole("evaluation_run"), repeats[key] + 1
                 status = row.text("score_status") or ("ok" if value is not None else "not_evaluated")
