@@ -71,9 +71,7 @@ def _evaluations(rows: list[Row], n: int, raw: str, plain: str) -> list[Row]:
     return single
 
 
-def write(
-    folder: Path, items: dict[str, int] = SMALL, *, spelled: str = "both", texts: bool = True
-) -> Path:
+def write(folder: Path, items: dict[str, int] = SMALL, *, spelled: str = "both", texts: bool = True) -> Path:
     """Write the folder.
 
     Args:

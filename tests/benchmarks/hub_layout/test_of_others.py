@@ -49,7 +49,11 @@ def read(folder: Path) -> Released:
 def content(released: Released) -> tuple[object, ...]:
     """Return what was read, whatever the order: who said what of what, in which repeat."""
     said = Counter((r.subject, r.rater, r.run, r.value, r.status) for r in released.ratings)
-    return Counter((r.id, r.sample, r.model, r.text) for r in released.replies), said, {s.id: s for s in released.samples}
+    return (
+        Counter((r.id, r.sample, r.model, r.text) for r in released.replies),
+        said,
+        {s.id: s for s in released.samples},
+    )
 
 
 def test_replies_and_ratings_are_joined_with_the_items(whole: Path) -> None:
@@ -62,7 +66,9 @@ def test_replies_and_ratings_are_joined_with_the_items(whole: Path) -> None:
     assert first.messages[0].content.endswith("\nI am so tired of it.")
     assert first.tags["category"] == "suicidal_ideation"
     assert Counter(reply.run for reply in released.replies) == dict.fromkeys(range(3), REPLIES // 3)
-    assert {r.provenance.get("selection") for r in released.ratings if r.rater_kind is RaterKind.PERSON} == {"lowest_scores_n200"}
+    assert {r.provenance.get("selection") for r in released.ratings if r.rater_kind is RaterKind.PERSON} == {
+        "lowest_scores_n200"
+    }
     assert released.notes == []
 
 

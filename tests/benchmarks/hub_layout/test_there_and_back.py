@@ -61,7 +61,18 @@ ALWAYS = {"every status", "dialogues"}
 def _ratings(run: Path, name: str) -> list[tuple[object, ...]]:
     with Store(run) as store:
         return [
-            (r.subject, r.criterion, r.rater, r.rater_kind, r.run, r.status, r.value, r.rationale, r.evidence, r.instrument)
+            (
+                r.subject,
+                r.criterion,
+                r.rater,
+                r.rater_kind,
+                r.run,
+                r.status,
+                r.value,
+                r.rationale,
+                r.evidence,
+                r.instrument,
+            )
             for r in store.ratings(name)
         ]
 

@@ -22,6 +22,7 @@ from mindgauge.benchmarks.hub_layout.tables import (
     RESPONSE,
     HubLayout,
     LayoutRow,
+    OtherExportError,
     TableKind,
 )
 from mindgauge.benchmarks.released import Released
@@ -61,12 +62,12 @@ def load(benchmark: Benchmark, layout: HubLayout) -> Released:
     """Load a benchmark's part of a folder in this layout: items, replies, and what was said of them.
 
     Raises:
-        OtherExportError: the folder is another benchmark's export.
-        DataError: it has nothing of this one, or a table is broken.
+        OtherExportError: the folder has nothing of this benchmark.
+        DataError: a table is broken, or there are no replies.
     """
     reader = LayoutReader(benchmark, layout.part(benchmark.name))
     if benchmark.closed and not layout.exports:
-        raise MissingDataError(f"{layout.data}: no labels of {benchmark.name} here; {EXPECTED}")
+        raise OtherExportError(f"{layout.data}: no labels of {benchmark.name} here; {EXPECTED}")
     if not reader.replies and not benchmark.closed:
         raise MissingDataError(f"{layout.data}: no responses here; {EXPECTED}")
     ratings = reader.ratings()

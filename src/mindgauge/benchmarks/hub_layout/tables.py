@@ -80,7 +80,7 @@ _SPLIT = re.compile(r"(validation|test|train|dev)(?:$|[-_.])")
 
 
 class OtherExportError(DataError):
-    """A folder is the export of another benchmark."""
+    """A folder is the export of another benchmark, or has nothing that this one could read."""
 
 
 class LayoutRow(NamedTuple):
