@@ -48,7 +48,8 @@ def read_layout(folder: Path, wanted: Benchmark | None = None) -> tuple[str, Mat
     items_alone = (
         wanted is not None and wanted.closed and not exported
     )  # what others released answers no question of ours
-    texts, ratings = [*tables.items()], []
+    texts = [*tables.items()]
+    ratings: list[tuple[object, ...]] = []
     if not items_alone:
         texts += tables.replies()
         ratings += tables.ratings()
