@@ -157,7 +157,7 @@ def test_names_and_replies_in_a_summary_ping_nobody(tmp_path: Path) -> None:
 
 def test_cards_say_names_as_they_are() -> None:
     benchmark = find_one("help_or_harm/response")
-    source = hub.card(benchmark, [], " ".join(HOSTILE), hub.CardFacts())
+    source = hub.card(benchmark, {}, " ".join(HOSTILE), hub.CardFacts())
     body = source.split("\n---\n", 1)[1]
     link = benchmark.card.link
     assert not found(body.replace(f"<{link}>", ""))

@@ -123,7 +123,7 @@ def test_a_hub_export_holds_no_quotation(run: Path, quotations: set[tuple[str, .
     assert any(f"{n} restricted messages" in note and "left out" in note for note in written.notes)
     assert f"**{n} messages are restricted" in (tmp_path / "hub" / "README.md").read_text()
     assert json.loads((tmp_path / "hub/metadata/export_summary.json").read_text())["texts_left_out"]["messages"] == n
-    [raw] = (tmp_path / "hub").rglob("evaluations/llm_raw/**/*.parquet")
+    [raw] = (tmp_path / "hub").rglob("evaluations/llm_raw/*.parquet")
     values = pl.read_parquet(raw)
     assert values["score"].null_count() == 0, "values stand there"
     assert values["explanation"].null_count() == values.height

@@ -1,4 +1,4 @@
-"""What a release says of itself, compared with its files: digests, numbers of rows, and means compared with their own repeats.
+"""What a release says of itself, compared with its files: digests and numbers of rows; and a mean with its repeats.
 
 A file that is listed and not here is no fault, since a part of a release is read, too. Whoever wrote a list, its form is
 seen from its keys: a digest or a number beside a file's name.
@@ -15,14 +15,14 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.hub_layout import is_one
-from mindgauge.benchmarks.hub_layout.tables import HubLayout, LayoutRow, TableKind, number
+from mindgauge.benchmarks.hub_layout.tables import HubLayout, TableKind, number
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError
 from mindgauge.records.files import bounds, folder, tables
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks.benchmark import Benchmark
@@ -204,7 +204,10 @@ def _among_tables(data: Path, members: Iterable[Benchmark], checked: Counter[str
     """Yield where tables contradict themselves or each other."""
     try:
         if is_one(data):
-            yield from _scores(HubLayout(data), checked)
+            layout = HubLayout(data)
+            for kind in TableKind:
+                for _ in layout.rows(kind):  # a file that is cut off cannot be read
+                    pass
             return
         for faults_of in dict.fromkeys(member.self_stated for member in members):
             yield from faults_of(data, checked) if faults_of is not None else ()
@@ -233,54 +236,4 @@ def of_mean(stated: object, spread: object, repeats: Sequence[object], names: tu
     for name, value, expected in zip(names[:2], (number(stated), number(spread)), computed, strict=True):
         if value is not None and not isclose(value, expected, abs_tol=_CLOSE):
             return f"{name} is {value:g}, and {names[2]} give {expected:.4g}"
-    return ""
-
-
-def _scores(layout: HubLayout, checked: Counter[str]) -> Iterator[Fault]:
-    """Compare means with the repeats next to them, these with the single judgements, and review sets with the means."""
-    single: dict[tuple[str, ...], list[float | None]] = {}
-    means: dict[tuple[str, ...], float | None] = {}
-    for row in layout.rows(TableKind.RAW):
-        single.setdefault(_subject(row), []).append(number(row.cells.get("score")))
-    for kind in (TableKind.MERGED, TableKind.REVIEW):
-        for row in layout.rows(kind):
-            if fault := _of_mean(row, single if kind is TableKind.MERGED else {}, means, checked):
-                yield row.file, f"row {row.number}: {fault}"
-            if kind is TableKind.MERGED:
-                means[_subject(row)] = number(row.cells.get("score"))
-    for kind in (TableKind.RESPONSES, TableKind.PEOPLE):
-        for _ in layout.rows(kind):  # a file that is cut off cannot be read
-            pass
-
-
-def _subject(row: LayoutRow) -> tuple[str, ...]:
-    """Return what a row judges, and by whom: tables spell an evaluator in different ways, or their path alone names it."""
-    judge = row.text("evaluator_model", "evaluator_model_raw") or next(iter(row.names()), "")
-    return judge.rpartition("/")[2].casefold(), row.text("response_id"), row.text("criterion")
-
-
-def _of_mean(
-    row: LayoutRow, single: Mapping[tuple[str, ...], list[float | None]], means: Mapping[tuple[str, ...], float | None],
-    checked: Counter[str],
-) -> str:  # fmt: skip
-    """Say what a row with a mean has other than its repeats; empty where nothing is wrong."""
-    runs, cells, judged = row.json("score_runs"), row.cells, single.get(_subject(row))
-    valid = sorted(score for score in map(number, runs if isinstance(runs, list) else ()) if score is not None)
-    if not valid:
-        mean = means.get(_subject(row)) if judged is None else None
-        repeats, source = (judged, "the single scores in llm_raw") if judged else ([mean], "the merged scores")
-        if judged is None and mean is None:
-            return ""
-        checked["means"] += 1
-        return of_mean(
-            cells.get("score"), cells.get("score_std") if judged else None, repeats, ("score", "score_std", source)
-        )
-    checked["means"] += 1
-    count = row.whole("n_valid")
-    if fault := of_mean(cells.get("score"), cells.get("score_std"), runs, ("score", "score_std", "score_runs")):
-        return fault
-    if count is not None and count != len(valid):
-        return f"n_valid is {count}, and score_runs has {len(valid)} scores"
-    if judged is not None and valid != sorted(score for score in judged if score is not None):
-        return "score_runs are not the single scores in llm_raw"
     return ""

@@ -69,8 +69,8 @@ def _differing(comparison: JudgeComparison) -> str:
 
 
 def _at_a_glance(comparison: JudgeComparison) -> None:
-    from mindgauge.reports.rater_tables import sheets
     from mindgauge.reports.content import narrowed
+    from mindgauge.reports.rater_tables import sheets
 
     tables = sheets(comparison)
     if tables:
@@ -232,8 +232,8 @@ def show_judges_escalation(result: Escalation, call: CommandCall, *, full: bool 
 def _escalation_show(result: Escalation, *, full: bool) -> None:
     """Print how much people must read in the order to be used, and what that guarantees; then the orders, the shortest first."""
     from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
-    from mindgauge.reports.reading_order import of_orders
     from mindgauge.reports.content import narrowed
+    from mindgauge.reports.reading_order import of_orders
 
     default = next(order for order in result.orders if order.name == result.default)
     reads = default.reads

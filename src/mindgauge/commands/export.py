@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
@@ -37,7 +36,6 @@ class ExportOptions(TypedDict, total=False):
     draw: Annotated[int | str | None, CommandOption(metavar="N")]
     random: Count | None
     seed: FromZero
-    dataset: str | None
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -98,13 +96,12 @@ def export(
         limit: At most this many, each with its variants, spread evenly over the classes; of dialogues each with another
             person.
         where: Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated.
-        of_format: for `review`, what is listed where not all is; and for `hub`, where:
+        of_format: for `review`, what is listed where not all is:
 
             draw: With review: list N replies, drawn with known probabilities: those that need people most, and --random
                 of the rest. Or blocks of the list: 100=60,400=40,rest=50.
             random: With --draw: how many are drawn at random from the rest; 50 if not given.
             seed: Of --draw.
-            dataset: With hub: where it will stand; files for the models' own pages are written then.
 
     Raises:
         TypeError: there is no such option.
@@ -118,7 +115,7 @@ def export(
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
     refuse_unknown(of_format, ExportOptions, export)
-    lot, dataset = _lot(to, of_format), _dataset(to, of_format)
+    lot = _lot(to, of_format)
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -131,9 +128,7 @@ def export(
     store, benchmarks, manifest = open_run(folder)
     with store:
         if to == "hub":
-            written_files, notes = _hub(
-                Path(path), store, benchmarks, manifest, licence or "", dataset, show_texts=show_texts
-            )
+            written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
         elif to in _FOLDERS:
             written_files, notes = (
                 _inspect(Path(path), store, benchmarks, manifest) if to == "inspect"
@@ -212,20 +207,6 @@ def _write_tables(
         tabular.write_csv(files, store, benchmarks)
     else:
         tabular.write_parquet(files, store, benchmarks, partition_by, rows or tabular.ROWS)
-
-
-def _dataset(to: str, of_format: ExportOptions) -> str:
-    """Read where the hub layout will stand.
-
-    Raises:
-        UsageError: the format has no place for it, or it is no name of a dataset.
-    """
-    dataset = of_format.get("dataset") or ""
-    if dataset and to != "hub":
-        raise UsageError(f"--dataset says where the hub layout will stand; it has no use with --to {to}")
-    if dataset and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset, re.ASCII):
-        raise UsageError(f"--dataset is OWNER/NAME, as the Hub names datasets, not {dataset!r}")
-    return dataset
 
 
 def _inspect(
@@ -316,40 +297,31 @@ def _hub(
     benchmarks: list[Benchmark],
     manifest: dict[str, Any],
     licence: str,
-    dataset: str,
     *,
     show_texts: bool,
 ) -> tuple[list[Written], list[str]]:
-    """Write every benchmark that has replies, or labels that no other's folder has: one as the folder itself, several each in its own."""
-    from mindgauge.analysis.score import score
+    """Write every benchmark that has replies or labels: one as the folder itself, several each in its own."""
     from mindgauge.reports.export import hub
 
-    replied = [b for b in benchmarks if store.count_replies(b.name)]
-    labelling = {b.recognised_by.name for b in replied if b.recognised_by is not None}
-    replied += [b for b in benchmarks if b.closed and b.name not in labelling and store.count_ratings(b.name)]
-    if not replied:
+    held_here = [b for b in benchmarks if store.count_replies(b.name) or (b.closed and store.count_ratings(b.name))]
+    if not held_here:
         raise UsageError(
             f"{store.folder}: the hub layout is about replies and labels, and there are none yet "
             f"({', '.join(b.name for b in benchmarks)}); use --to csv or --to parquet"
         )
-    scores = score(store.folder)
     written_files: list[Written] = []
     notes = [
-        f"{b.name}: its labels are in the folder of the replies" if b.name in labelling
-        else f"{b.name}: no replies and no labels, so nothing for the hub layout"
-        for b in benchmarks if b not in replied
-    ]  # fmt: skip
-    for benchmark in replied:
-        name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
+        f"{b.name}: no replies and no labels, so nothing for the hub layout" for b in benchmarks if b not in held_here
+    ]
+    for benchmark in held_here:
+        name = "" if len(held_here) == 1 else benchmark.name.replace("/", "-")
         if held := store.count_held(benchmark.name):
             notes.append(
                 f"{benchmark.name}: {held} replies answer a dialogue as it was held, and the layout has the one on file; "
                 "--to csv and --to parquet have the one that was held"
             )
         with ExportFolder(out / name) as files:
-            if hidden := hub.write(
-                files, store, benchmark, manifest, licence, scores, dataset=dataset, show_texts=show_texts
-            ):
+            if hidden := hub.write(files, store, benchmark, manifest, licence, show_texts=show_texts):
                 notes.append(
                     f"{benchmark.name}: {hidden} restricted messages; replies to them and reasons, which quote them, are "
                     "left out (--show-texts writes them, where you may publish them)"

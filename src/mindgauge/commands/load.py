@@ -13,7 +13,7 @@ import msgspec
 from mindgauge import benchmarks
 from mindgauge.benchmarks import hub_layout, own_ratings, self_stated
 from mindgauge.benchmarks.hub_layout import records
-from mindgauge.benchmarks.hub_layout.tables import HubLayout
+from mindgauge.benchmarks.hub_layout.tables import HubLayout, OtherExportError
 from mindgauge.commands.command import command
 from mindgauge.records import digest
 from mindgauge.records.command_result import Tabular, noted
@@ -138,14 +138,14 @@ def papers_load(
             for benchmark, released in members:
                 _keep(store, benchmark, released)
                 if hub is not None and not benchmark.closed:
-                    records.keep_entry_tests(store, benchmark, hub.content(records.ENTRY_TESTS))
+                    records.keep_entry_tests(store, benchmark, hub)
             outside = benchmarks.outside(benchmark for benchmark, _ in members)
             origin = {
                 **({"folders": outside} if outside else {}),
                 "data": str(folder),
                 **({"mapping": dict(mapping)} if mapping else {}),
                 **({"ratings": [str(path) for path in rating_files]} if rating_files else {}),
-                **({"exported": hub.facts()} if hub is not None else {}),
+                **({"exported": {name: run for name, (_, run) in hub.exports.items()}} if hub is not None else {}),
                 "notes": notes,
             }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
@@ -192,7 +192,7 @@ def _released(
         available.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)
     if problems and not available:
-        raise min(problems, key=lambda problem: isinstance(problem, records.OtherExportError))
+        raise min(problems, key=lambda problem: isinstance(problem, OtherExportError))
     if not available:
         raise UsageError(
             f"{name}: it does not say how released replies or ratings are read; `run` and `audit` read its data, and "

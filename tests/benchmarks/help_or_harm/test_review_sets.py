@@ -1,4 +1,4 @@
-"""The sets of lowest scores: what the records keep of them, and the rows that the Hugging Face layout makes of that."""
+"""The sets of lowest scores: what the records keep of them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 
 from mindgauge.benchmarks.help_or_harm.responses import load_response
-from mindgauge.commands.export import export
-from mindgauge.commands.load import papers_load
 
 from .conftest import MODELS, TIMES, VALIDATION, noted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mindgauge.benchmarks import Released
 
     from .conftest import Copy
@@ -65,12 +60,6 @@ def facts(found: Released, row: int) -> dict[str, Any]:
         if {fact["source_row"] for fact in by_rater.values()} == {row}
     ]
     return dict(held)
-
-
-def table(copy: Copy, out: Path, rater: str) -> pl.DataFrame:
-    run = papers_load("help_or_harm/response", data=copy.root, out=out / "run").run
-    export(run, to="hub", out=out / "hub", licence="MIT")
-    return pl.read_parquet(out / f"hub/evaluations/sampled_review_sets/{SET}__{rater}.parquet")
 
 
 def test_a_reply_knows_what_every_set_says_of_it(sets: Copy) -> None:
@@ -127,49 +116,3 @@ def test_a_changed_answer_and_a_doubled_row_are_noted(sets: Copy) -> None:
     assert noted(found, "__jury.json: row 6 has a reply that another row of this set has; that row is kept")
     people = [r for r in found.ratings if r.rater == "H1" and r.provenance["source_row"] == 3]
     assert [r.provenance.get("answer_changed") for r in people] == [True]
-
-
-def test_the_first_judges_rows_have_scores_and_ties_even_of_models_left_out(sets: Copy, tmp_path: Path) -> None:
-    rows = table(sets, tmp_path, "gpt-4o-mini")
-    assert rows["source_row"].to_list() == [0, 1, 2, 3, 4, 5]
-    assert set(rows["source_file"]) == {FIRST}
-    assert rows["score_runs"].to_list() == [[4, 4, 4], [None] * 3, *[[5, 4, 3]] * 4]  # ours are in the runs' order
-    assert rows["score"].to_list() == [4.0, None, 4.0, 4.0, 4.0, 4.0]
-    assert rows["n_tied"].to_list() == [10, None, 9, 9, 9, 9]
-    assert rows["tie_rank"].to_list() == [7, None, 2, 2, 2, 2]  # by model: deepseek, gpt, grok, llama
-    assert rows["sampled_from"].to_list() == [drawn_from("gpt-4o-mini", m) for m in ["grok"] * 2 + [MODELS[2]] * 4]
-
-
-def test_a_set_of_means_has_no_runs(sets: Copy, tmp_path: Path) -> None:
-    rows = table(sets, tmp_path, "nano-x")
-    assert rows["score"].to_list() == [3.5, None, 2.0, 3.0, 4.0, 5.0]
-    assert rows["score_runs"].to_list() == [[None] * 3] * 6
-    assert rows["n_valid"].to_list() == [None, 0, None, None, None, None]
-    assert rows["n_tied"].to_list() == [1, None, 1, 1, 1, 1]
-    assert set(rows["evaluator_model_raw"]) == {"Nano-X"}
-    assert set(rows["evaluator_model"]) == {"nano-x"}
-
-
-def test_a_jurys_ties_are_among_replies_that_all_of_it_scored(sets: Copy, tmp_path: Path) -> None:
-    rows = sets.rows(JURY)
-    for row in rows:
-        row["evaluation"] = row["evaluation"] and 4.0
-        row["llm_evaluations"] = {"gpt-4o-mini": row["evaluation"]}
-    sets.write(JURY, rows)
-    jury = table(sets, tmp_path, "jury")
-    assert set(jury["evaluator_model"]) == {"jury"}
-    assert jury["score"].to_list() == [4.0, None, 4.0, 4.0, 4.0, 4.0]
-    assert jury["n_tied"].to_list() == [10, None, 9, 9, 9, 9]
-    sources = json.loads((tmp_path / "hub/metadata/provenance.json").read_text())["files"]
-    (source,) = sources[f"evaluations/sampled_review_sets/{SET}__jury.parquet"]["sources"]
-    assert (source["path"], source["rows"], len(source["sha256"])) == (JURY, 6, 64)
-
-
-def test_a_changed_row_shows_in_the_join_checks(sets: Copy, tmp_path: Path) -> None:
-    sets.change("human_label/H2_scores*.json", 4, inputs="B2+C2")
-    sets.change("human_label/H2_scores*.json", 2, answer=5)
-    table(sets, tmp_path, "jury")
-    files = json.loads((tmp_path / "hub/metadata/provenance.json").read_text())["files"]
-    joins = files["evaluations/human_raw/validation/H2.parquet"]["joins"]
-    assert [row["source_row"] for row in joins["inputs_equal"]["failures"]] == [4]
-    assert [row["source_row"] for row in joins["answer_equal"]["failures"]] == [2]

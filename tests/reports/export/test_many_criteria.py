@@ -32,7 +32,7 @@ text.en = "k"
 """
 
 
-def test_a_rubric_of_several_worded_criteria_adds_criterion_and_level(tmp_path: Path) -> None:
+def test_levels_in_words_have_their_place_in_the_rubric_as_score(tmp_path: Path) -> None:
     folder = tmp_path / "two"
     folder.mkdir()
     (folder / "card.toml").write_text(CARD)
@@ -53,13 +53,7 @@ def test_a_rubric_of_several_worded_criteria_adds_criterion_and_level(tmp_path: 
         plan = {"plan": {"benchmarks": ["two"], "instruments": ["i"], "samples": ["s"]}}
         with ExportFolder(tmp_path / "out") as out:
             hub.write(out, store, benchmark, plan, "MIT")
-    raw = pl.read_parquet(tmp_path / "out/evaluations/llm_raw/j/validation/m.parquet")
-    assert raw.select("criterion", "level", "score").rows() == [
-        ("kind", "x", 1), ("warmth", "warm", 2), ("kind", "y", 2), ("warmth", "cold", 1),
+    raw = pl.read_parquet(tmp_path / "out/evaluations/llm_raw/j.parquet")
+    assert raw.select("criterion", "evaluation_run", "level", "score").rows() == [
+        ("kind", 0, "x", 1), ("kind", 1, "y", 2), ("warmth", 0, "warm", 2), ("warmth", 1, "cold", 1),
     ]  # fmt: skip
-    assert raw["evaluation_id"].n_unique() == 4
-    merged = pl.read_parquet(tmp_path / "out/evaluations/llm_merged/j/validation/m.parquet")
-    assert merged.select("criterion", "score", "score_runs").rows() == [
-        ("kind", None, [1, 2]),  # categories have no mean
-        ("warmth", 1.5, [2, 1]),
-    ]

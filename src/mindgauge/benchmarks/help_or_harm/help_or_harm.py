@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
+from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.benchmark import LayoutNames
-from mindgauge.benchmarks.help_or_harm import from_hub, material, released, score_tables, self_stated
+from mindgauge.benchmarks.help_or_harm import material, released, score_tables, self_stated
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -36,8 +36,6 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, csv_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mindgauge.records.rubric import Rubric
 
 
@@ -98,11 +96,6 @@ OVERCALLED = MetricWords(
 MISFIT = share("share_misfit", 2, better="lower", title="the share of replies at 2 that do not fit the person")
 
 
-def _reproduce(data: Path) -> Iterator[RecomputedCell]:
-    """Recompute the paper's tables from the authors' files, or from their tables in the Hugging Face layout."""
-    return reproduce(data, from_hub.files(response, crisis_type, data) if hub_layout.is_one(data) else None)
-
-
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
     read=read_inputs,
@@ -112,7 +105,7 @@ crisis_type = Benchmark.from_folder(
     load=load_crisis_type,
     self_stated=self_stated.faults,
     layout_names=NAMES,
-    reproduce=_reproduce,
+    reproduce=reproduce,
     material=material.crisis_type,
     metrics=(
         accuracy,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PUBLISHED = Path(__file__).parent / "published.toml"
 
 
-def reproduce(data: Path, files: HelpOrHarmRelease | None = None) -> Iterator[RecomputedCell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute the paper's tables from whatever files are there; a cell without its files says which it needs.
 
     Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
@@ -42,12 +42,11 @@ def reproduce(data: Path, files: HelpOrHarmRelease | None = None) -> Iterator[Re
 
     Args:
         data: a copy of the authors' files.
-        files: what is there, where it was read from other than their files.
 
     Raises:
         DataError: nothing usable is there, or a file is broken.
     """
-    files = released.find(data) if files is None else files
+    files = released.find(data)
     released_inputs = inputs(files)
     published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]
     (part,) = (table["part"] for table in published if table["name"] == "derived.judges.archived")

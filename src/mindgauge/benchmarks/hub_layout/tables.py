@@ -1,40 +1,32 @@
 """The tables of the Hugging Face layout: what they hold, how they are found in a folder, and what single cells say.
 
-`TABLES` describes them once, for those who read them and for those who write them. What a table is says its path
-(`responses/validation/…`, `evaluations/llm_raw/…`, or a config's name in it); where that says nothing, its columns do. They
-are Parquet, CSV or JSON lines, in one file or in shards. Columns that a table has beside ours are passed over.
+`TABLES` describes them once, for those who read them and for those who write them. The path says what a table is
+(`responses/…`, `evaluations/llm_raw/…`, or a name that begins so). Columns that a table has beside ours are passed over.
 """
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import hashlib
-import json
 import re
-from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from mindgauge.records import Value
-    from mindgauge.records.files.folder import File
     from mindgauge.records.rubric import Criterion
 
 Cells = dict[str, Any]
-EXAMPLE, RESPONSE, LABEL = "example_id", "response_id", "label"
-"""In a reply's provenance: the ids that its table gave its item and itself, and the label that its row has."""
-EVALUATION, MERGED_ID, RAW_OUTPUT = "evaluation_id", "merged_evaluation_id", "raw_output"
-"""In a rating's provenance: the id that its table gave it, that of the mean of which it is the first part, and what the rater
-wrote, where no call of this run has it."""
-STATED, OUT_OF_RANGE = "score_status", "out_of_range"
-"""In a rating's provenance: what became of it in the layout's words, where its value does not tell; a number that is no level."""
+Word = TypeVar("Word", bound=StrEnum)
+EXAMPLE, RESPONSE = "example_id", "response_id"
+"""The columns that join the tables: the id of an item, and that of a reply to it."""
 
 
 class TableKind(StrEnum):
@@ -43,92 +35,52 @@ class TableKind(StrEnum):
     CHOSEN = "chosen_responses"
     """Replies that were drawn from others which are not here."""
     RESPONSES = "responses"
-    RAW = "llm_raw"
-    MERGED = "llm_merged"
+    JUDGES = "llm_raw"
     PEOPLE = "human_raw"
     OTHER = "other_raw"
-    """What rules, classifiers and panels say, and what anybody says on criteria that are not the rubric's."""
-    REVIEW = "sampled_review_sets"
+    """What rules, classifiers and panels say."""
     ITEMS = "items"
-    LABELS = "labels"
 
 
-class Table(NamedTuple):
-    """A table. `joins` is the column that joins it to others, `key` the one that identifies its rows.
-
-    `columns` are those that we write, in their order, each with its type; of a rubric that is not one criterion of whole
-    numbers, `extra` are added. A table whose path says nothing is one of this kind by the columns in `only`.
-    """
-
-    joins: str
-    key: str
-    columns: dict[str, str]
-    extra: tuple[str, ...] = ()
-    only: frozenset[str] = frozenset()
+REPLIES = (TableKind.RESPONSES, TableKind.CHOSEN)
+RATER = {TableKind.JUDGES: "evaluator_model", TableKind.PEOPLE: "annotator", TableKind.OTHER: "rater"}
+"""In which column a table of ratings says who rated."""
 
 
 def _columns(names: str) -> dict[str, str]:
-    """Read a list of columns, each a text unless a type follows its name: `whole`, `real`, `flag`, `wholes`."""
+    """Read a list of columns, each a text unless a type follows its name: `whole`, `real`."""
     return {name: kind or "text" for name, _, kind in (part.partition(":") for part in names.split())}
 
 
-_RATED = "evaluation_id response_id example_id"
-_MODELS = "answer_model_raw answer_model evaluator_model_raw evaluator_model"
-_SOURCE = "source_file source_row:whole"
-_RESPONSES = _columns(
-    f"response_id example_id split answer_model_raw answer_model answer_run:whole response_text response_is_json:flag refusal:flag "
-    f"tokens:whole label {_SOURCE} source_dataset_id details"
-)
-_MERGED = f"{_RATED} {_MODELS} score:real score_runs:wholes score_std:real n_valid:whole {_SOURCE}"
-TABLES: dict[TableKind, Table] = {
-    TableKind.REVIEW: Table(
-        RESPONSE, EVALUATION,
-        _columns(f"{_MERGED} review_set sampled_from sampled_criteria n_tied:whole tie_rank:whole details"),
-        ("criterion",), frozenset({"review_set"}),
-    ),
-    TableKind.PEOPLE: Table(
-        RESPONSE, EVALUATION, _columns(f"{_RATED} annotator score:real label response_text {_SOURCE} details"),
-        ("criterion",), frozenset({"annotator", "score"}),
-    ),
-    TableKind.MERGED: Table(RESPONSE, EVALUATION, _columns(_MERGED), ("criterion",), frozenset({"score_runs"})),
-    TableKind.RAW: Table(
-        RESPONSE, EVALUATION,
-        _columns(f"{_RATED} {_MODELS} evaluation_run:whole score:whole score_status explanation raw_output {_SOURCE} instrument details"),
-        ("criterion", "level"), frozenset({"evaluator_model", "score"}),
-    ),
-    TableKind.RESPONSES: Table(RESPONSE, RESPONSE, _RESPONSES, (), frozenset({"response_text"})),
-    TableKind.CHOSEN: Table(RESPONSE, RESPONSE, _RESPONSES),
-    TableKind.OTHER: Table(
-        RESPONSE, EVALUATION,
-        _columns(f"{_RATED} rater rater_kind run:whole criterion value explanation {_SOURCE} instrument details"),
-    ),
-    TableKind.ITEMS: Table(
-        EXAMPLE, EXAMPLE,
-        _columns("example_id split position:whole sample_id messages label tags cluster source_dataset_id benchmarks responses:whole"),
-    ),
-    TableKind.LABELS: Table(
-        EXAMPLE, "label_id",
-        _columns(f"label_id example_id benchmark labeller labeller_kind run:whole criterion label explanation {_SOURCE} instrument details"),
-    ),
-}  # fmt: skip
-"""All of them, in the order in which columns tell what a table is."""
-TEXT = ("messages", "inputs", "input", "text", "user", "prompt", "message")
-"""Columns in which the text of an item may be: the first of these that it has."""
-RELEASED = "released replies and ratings"
-"""What kind of run an export says it was made of, where others released its replies."""
+_SOURCE = "source_file source_row:whole details"
+_REPLY = _columns(f"response_id example_id answer_model answer_run:whole response_text status tokens:whole {_SOURCE}")
+_RATING = f"evaluation_run:whole criterion score:real level score_status explanation instrument {_SOURCE}"
+TABLES: dict[TableKind, dict[str, str]] = {
+    TableKind.ITEMS: _columns("example_id position:whole messages target tags cluster parts"),
+    TableKind.RESPONSES: _REPLY,
+    TableKind.CHOSEN: _REPLY,
+    TableKind.JUDGES: _columns(f"response_id example_id evaluator_model {_RATING}"),
+    TableKind.PEOPLE: _columns(f"response_id example_id annotator {_RATING}"),
+    TableKind.OTHER: _columns(f"response_id example_id rater rater_kind {_RATING}"),
+}
+"""The columns of each table as we write it, in their order, each with its type.
+
+A rating without `response_id` is about the item. `level` is its value where that is a word; `score` is its value where that is
+a number, and else the level's place in the rubric, counted from 1. `details` has, as JSON, what is known and has no column.
+"""
 EXPECTED = (
-    "expected responses/{validation,test}/ and evaluations/ in the layout of arnaiztech/llms-mental-health-crisis-responses, "
-    "as Parquet, CSV or JSON lines"
+    "expected responses/ and evaluations/ in the layout of arnaiztech/llms-mental-health-crisis-responses, as Parquet, CSV "
+    "or JSON lines"
 )
-_SUMMARY, _PROVENANCE = "metadata/export_summary.json", "metadata/provenance.json"
+SUMMARY = "metadata/export_summary.json"
 _ENDINGS = {".parquet", ".csv", ".jsonl", ".ndjson"}
-_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
-_NAMED = re.compile(r"responses.*|llm_(?:raw|merged)(?:_evaluations)?_?(.*)")
-_LIST = re.compile(r"\[([^\[\]{}]*)\]")
-_WRAPPED = re.compile(r"np\.\w+\(([^()]*)\)")
+_REPEATING = ("llm_merged", "sampled_review_sets")
+"""Tables of others that say again what the single ratings say."""
 _SPLIT = re.compile(r"(validation|test|train|dev)(?:$|[-_.])")
-_REPEATS = 10_000
-"""Repeats of anything, at most: lists are made with a place for each."""
+
+
+class OtherExportError(DataError):
+    """A folder is the export of another benchmark, or has nothing that this one could read."""
 
 
 class LayoutRow(NamedTuple):
@@ -148,22 +100,34 @@ class LayoutRow(NamedTuple):
         return DataError(f"{self.file}: row {self.number}: {words}")
 
     @property
-    def table(self) -> str:
-        """The name of the table, whatever shards it is in."""
-        return _SHARD.sub("", self.file.rpartition("/")[2].rpartition(".")[0])
-
-    @property
     def exact(self) -> bool:
         """Whether a row is an export's of ours, which says all that is known of it."""
         return "details" in self.cells
 
-    def names(self) -> list[str]:
-        """Return what the path names after the kind of table, the split aside: a model, or an evaluator and a model."""
-        parts = [*self.file.split("/")[:-1], self.table]
-        place, match = next(((i, m) for i, part in enumerate(parts) if (m := _NAMED.fullmatch(part))), (0, None))
-        if match is None:
-            return []
-        return [part for part in (match.group(1) or "", *parts[place + 1 :]) if part and not _SPLIT.match(part)]
+    @property
+    def subject(self) -> str:
+        """The id of the reply that a rating is about, or of the item where it is about that."""
+        return self.text(RESPONSE, EXAMPLE)
+
+    @property
+    def table(self) -> str:
+        """The name of the table: a person's, or a model's where it has replies."""
+        return self.file.rpartition("/")[2].rpartition(".")[0]
+
+    def rater(self, kind: TableKind, spelled: Callable[[str], str] = str) -> str:
+        """Return who rated: a column says it, or a person's table is named after them.
+
+        Args:
+            kind: of table.
+            spelled: how a model is named here that the table names in another way.
+
+        Raises:
+            DataError: nothing says it.
+        """
+        name = self.text(RATER[kind]) or spelled(self.text("evaluator_model_raw"))
+        if not name and kind is not TableKind.PEOPLE:
+            raise self.fault(f"no {RATER[kind]}: who rated is not said")
+        return name or self.table
 
     def whole(self, name: str) -> int | None:
         """Return a whole number, however the file writes it; None where there is none.
@@ -171,25 +135,17 @@ class LayoutRow(NamedTuple):
         Raises:
             DataError: something else is there.
         """
-        cell = self.cells.get(name)
-        if cell is None or cell == "":
+        if not self.text(name):
             return None
-        try:
-            number = float(cell)
-        except (TypeError, ValueError) as error:
-            raise self.fault(f"{name} is a whole number, not {str(cell)[:40]!r}") from error
-        if number != number:  # noqa: PLR0124 - NaN, which pandas writes for nothing
+        value = number(self.cells[name])
+        if value is None and self.text(name).casefold() == "nan":  # which pandas writes for nothing
             return None
-        if not number.is_integer():
-            raise self.fault(f"{name} is a whole number, not {cell}")
-        return int(number)
-
-    def flag(self, name: str) -> bool:
-        """Return whether a cell says yes."""
-        return str(self.cells.get(name, "")).strip().casefold() in {"true", "1", "1.0", "yes"}
+        if value is None or not value.is_integer():
+            raise self.fault(f"{name} is a whole number, not {self.text(name)[:40]!r}")
+        return int(value)
 
     def json(self, name: str) -> Any:
-        """Return what a cell holds as a list or an object, also where it is written as JSON, or numbers as Python writes a list.
+        """Return what a cell holds as a list or an object, also where it is written as JSON.
 
         Raises:
             DataError: it is broken JSON.
@@ -200,75 +156,38 @@ class LayoutRow(NamedTuple):
         try:
             return bounds.json_value(cell)
         except ValueError as error:
-            numbers = _numbers(cell)
-            if numbers is None:
-                raise self.fault(f"{name} is no JSON ({error})") from error
-            return numbers
+            raise self.fault(f"{name} is no JSON ({error})") from error
 
     def details(self) -> Cells:
-        """Return what an export of ours says of a row beside the layout's columns."""
+        """Return what an export of ours says of a row beside the columns, and where the row was read from."""
         facts = self.json("details") if self.exact else None
-        return dict(facts) if isinstance(facts, dict) else {}
+        source = {"source_file": self.text("source_file") or None, "source_row": self.whole("source_row")}
+        stated = dict(facts) if isinstance(facts, dict) else {}
+        return {**{name: value for name, value in source.items() if value is not None}, **stated}
 
-    def origin(self) -> Cells:
-        """Return where a row says that it was read from, and which evaluation it says that it is."""
-        place = {
-            "source_file": self.text("source_file") or None, "source_row": self.whole("source_row"),
-            EVALUATION: self.text(EVALUATION) or None,
-        }  # fmt: skip
-        return {name: value for name, value in place.items() if value is not None}
-
-    def status(self, stated: object) -> Status:
-        """Return a status by its name.
+    def word(self, words: type[Word], column: str) -> Word:
+        """Return a word of a fixed list, such as a status.
 
         Raises:
             DataError: there is none of this name.
         """
         try:
-            return Status(str(stated))
+            return words(self.text(column))
         except ValueError as error:
-            raise self.fault(f"{str(stated)[:40]!r} in details is no status") from error
+            raise self.fault(f"{column} is {', '.join(words)}, not {self.text(column)[:40]!r}") from error
 
-    def rater_kind(self, column: str) -> RaterKind:
-        """Return what kind of rater a column names.
-
-        Raises:
-            DataError: there is none of this name.
-        """
-        try:
-            return RaterKind(self.text(column))
-        except ValueError as error:
-            raise self.fault(f"{column} is {', '.join(RaterKind)}, not {self.text(column)[:40]!r}") from error
-
-    def annotator(self) -> str:
-        """Return who gave a person's score: the column says it, or the table is named after them."""
-        return self.text("annotator") or self.table
-
-    def review_set(self) -> tuple[str, str, str]:
-        """Return the name of a row's review set as it is written, what the sets of all judges are called, and whose it is."""
-        stated = self.text("review_set") or self.table
-        name, _, rater = stated.removeprefix("sampled_").partition("__")
-        return stated, name or "review", rater
-
-    def raw(self) -> Cells:
-        """Return what a rater wrote as a rating keeps it: a released value as it was, or a judge's text."""
-        output = self.text(RAW_OUTPUT)
-        if output and not self.text("instrument"):
-            with contextlib.suppress(ValueError):
-                value = json.loads(output)
-                return {} if value == whole(self.cells.get("score")) and not isinstance(value, str) else {"raw": value}
-        return {RAW_OUTPUT: output} if output else {}
-
-    def level(self, criterion: Criterion) -> Value | None:
-        """Return the level of a criterion that a row names; None where it names none."""
-        if name := self.text("level"):
-            return criterion.read(name)
-        score = whole(self.cells.get("score"))
-        if score is None:
+    def value(self, criterion: Criterion | None) -> Value | None:
+        """Return the value of a rating; None where there is none, or where it is no level in a table of others."""
+        score = number(self.cells.get("score"))
+        if self.exact or criterion is None:
+            return self.text("level") or (int(score) if score is not None and score.is_integer() else score)
+        if level := self.text("level"):
+            return criterion.read(level)
+        if score is None or not score.is_integer():
             return None
         if all(isinstance(value, str) for value in criterion.values):
-            return criterion.values[score - 1] if 1 <= score <= len(criterion.values) else None
-        return score if score in criterion.values else None
+            return criterion.values[int(score) - 1] if 1 <= score <= len(criterion.values) else None
+        return int(score) if int(score) in criterion.values else None
 
 
 class HubLayout:
@@ -283,40 +202,29 @@ class HubLayout:
         self.data = data
         below = folder.below(data)
         self.notes: list[str] = [f"{line}; not read" for line in below.broken]
-        self._files: dict[TableKind, list[File]] = {}
-        self._headers: dict[str, list[str]] = {}
-        self._facts = {file.place.as_posix(): file for file in below.all}
+        self._root = ""
+        self._all = {file.place.as_posix(): file for file in sorted(below.all, key=lambda file: file.place.as_posix())}
+        self._kinds: dict[str, TableKind] = {}
         unknown = []
-        for file in sorted((f for f in below.all if f.suffix.lower() in _ENDINGS), key=lambda f: f.place.as_posix()):
-            parts = [*file.place.parts[:-1], file.stem]
-            kind = next((kind for kind in TableKind if any(part.startswith(kind) for part in parts)), None)
-            if kind is None:
-                unknown.append(file)
-            else:
-                self._files.setdefault(kind, []).append(file)
-        for file in unknown if self._files else ():
-            kind = _by_columns({*tables.open_table(file).headers})
-            if kind is None:
-                self.notes.append(f"{file.place}: no table of the layout by its path or its columns; not read")
-            else:
-                self._files.setdefault(kind, []).append(file)
+        for name, file in self._all.items():
+            if file.suffix.lower() in _ENDINGS:
+                parts = [*file.place.parts[:-1], file.stem]
+                kind = next((kind for kind in TableKind if any(part.startswith(kind) for part in parts)), None)
+                if kind is not None:
+                    self._kinds[name] = kind
+                elif not any(part.startswith(_REPEATING) for part in parts):
+                    unknown.append(name)
+        self.notes += [f"{name}: no table of the layout by its path; not read" for name in unknown if self._kinds]
 
     @property
     def present(self) -> bool:
         """Whether this is the layout: a table of replies or of what was said of them, with the ids that join them."""
-        first = next((files[0] for kind, files in self._files.items() if kind in _REPLIED), None)
-        if first is not None:
-            return RESPONSE in tables.open_table(first).headers
-        labels = self._files.get(TableKind.LABELS, ())[:1]  # a closed question has labels of its items instead
-        return any("label_id" in tables.open_table(file).headers for file in labels)
+        first = next((name for name, kind in self._kinds.items() if kind is not TableKind.ITEMS), None)
+        return first is not None and RESPONSE in tables.open_table(self._all[first]).headers
 
     def files(self, kind: TableKind) -> list[str]:
         """Return the paths of the tables of a kind."""
-        return [file.place.as_posix() for file in self._files.get(kind, ())]
-
-    def columns(self, file: str) -> list[str]:
-        """Return the columns of a table that was read."""
-        return self._headers.get(file, [])
+        return [name for name, of in self._kinds.items() if of is kind and name.startswith(self._root)]
 
     def rows(self, kind: TableKind, single: str = "") -> Iterator[LayoutRow]:
         """Yield the rows of the tables of a kind, file by file.
@@ -328,103 +236,62 @@ class HubLayout:
         Raises:
             DataError: a file cannot be read, or lacks the ids that join its rows.
         """
-        for file in self._files.get(kind, ()):
-            name, split = file.place.as_posix(), _split(file)
-            if single and name != single:
-                continue
-            table = tables.open_table(file)
-            self._headers[name] = table.headers
-            if TABLES[kind].joins not in table.headers:
-                raise DataError(
-                    f"{name}: no column {TABLES[kind].joins}, which joins it to the other tables; {EXPECTED}"
-                )
-            for number, (_, cells) in enumerate(table.rows()):
-                yield LayoutRow(name, str(cells.get("split") or split), number, cells)
+        for name in [single] if single else self.files(kind):
+            table = tables.open_table(self._all[name])
+            joins = EXAMPLE if kind is TableKind.ITEMS else RESPONSE
+            if joins not in table.headers:
+                raise DataError(f"{name}: no column {joins}, which joins it to the other tables; {EXPECTED}")
+            parts = (self._all[name].stem, *reversed(self._all[name].place.parts[:-1]))
+            split = next((match.group(1) for part in parts if (match := _SPLIT.match(part))), "")
+            for place, (_, cells) in enumerate(table.rows()):
+                yield LayoutRow(name, str(cells.get("split") or split), place, cells)
 
-    def exported(self) -> Cells:
-        """Return what an export of ours says of itself: its summary and its provenance; nothing of anybody else's.
+    @cached_property
+    def exports(self) -> dict[str, tuple[str, Cells]]:
+        """By benchmark, where an export of ours has it in the folder, and what it says of the run that it was made of.
 
         Raises:
             DataError: it says so, and is broken.
         """
-        described = {}
-        for name in (_SUMMARY, _PROVENANCE):
-            file = self._facts.get(name)
-            if file is None:
-                return {}
-            try:
-                described[name] = bounds.json_value(file.read_text())
-            except (OSError, ValueError) as error:
-                raise DataError(f"{file}: not the {name.rpartition('/')[2]} of an export ({error})") from error
-        summary, provenance = described.values()
-        if not (isinstance(summary, dict) and isinstance(provenance, dict)):
-            raise DataError(f"{self.data}: {_SUMMARY} and {_PROVENANCE} are objects in an export")
-        return {"summary": summary, "provenance": provenance} if "benchmark" in summary else {}
+        found = {}
+        for name, file in self._all.items():
+            if f"/{name}".endswith(f"/{SUMMARY}"):
+                try:
+                    summary = bounds.json_value(file.read_text())
+                    if "run" in summary:
+                        found[str(summary["benchmark"])] = name.removesuffix(SUMMARY), dict(summary["run"])
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    raise DataError(f"{self.data}: {name} is not as an export has it ({error})") from error
+        return found
 
-    def facts(self) -> Cells:
-        """Return what an export of ours says of the run that it was made of, by benchmark; nothing of anybody else's."""
-        stated = self.exported()
-        if not stated:
-            return {}
-        summary, provenance = stated["summary"], stated["provenance"]
-        try:
-            sources = {
-                str(source["path"]): str(source["sha256"])
-                for file in provenance["files"].values() for source in file["sources"] if source["sha256"]
-            }  # fmt: skip
-            return {str(summary["benchmark"]): {
-                "loaded": provenance["kind"] == RELEASED, "asked": dict(provenance["asked"]),
-                "samples": str(provenance["samples"]), "date": str(provenance["date"]),
-                "notes": [*map(str, summary["notes"])], "sources": sources,
-                "left_out": {str(name): int(count) for name, count in summary["ratings_left_out"].items()},
-            }}  # fmt: skip
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{self.data}: {_SUMMARY} or {_PROVENANCE} is not as an export has it ({error})") from error
+    def part(self, benchmark: str) -> HubLayout:
+        """Return what an export of ours has of one benchmark; all that is here where it is of others.
+
+        Raises:
+            OtherExportError: it has nothing of this one.
+            DataError: what it says of itself is broken.
+        """
+        if not self.exports:
+            return self
+        if benchmark not in self.exports:
+            raise OtherExportError(f"{self.data}: an export of {', '.join(self.exports)}, not of {benchmark}")
+        own = copy.copy(self)
+        own._root = self.exports[benchmark][0]  # noqa: SLF001 - of its own class
+        return own
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of every table."""
-        files = sorted((file.place.as_posix(), file) for of_kind in self._files.values() for file in of_kind)
-        return {name: hashlib.sha256(folder.content(file)).hexdigest() for name, file in files}
+        return {name: hashlib.sha256(folder.content(self._all[name])).hexdigest() for name in self._kinds}
 
     def content(self, name: str) -> str:
         """Return a text file of the folder; empty if there is none."""
-        file = self._facts.get(name)
+        file = self._all.get(self._root + name)
         return "" if file is None else file.read_text()
-
-
-_REPLIED = {TableKind.RESPONSES, TableKind.RAW, TableKind.MERGED, TableKind.PEOPLE}
 
 
 def is_one(data: Path) -> bool:
     """Whether a folder, or a zip of one, is in this layout."""
     return (data.is_dir() or folder.is_zip(data)) and not (data / "run.sqlite").exists() and HubLayout(data).present
-
-
-def _by_columns(present: Collection[str]) -> TableKind | None:
-    """Say what a table is by the columns that only such a table has."""
-    if EXAMPLE not in present:
-        return None
-    if RESPONSE not in present:
-        return TableKind.ITEMS if {*present} & {*TEXT} else None
-    return next((kind for kind, table in TABLES.items() if table.only and table.only <= {*present}), None)
-
-
-def _numbers(cell: str) -> list[float | None] | None:
-    """Return the numbers of a list that Python, pandas or NumPy wrote; None where it is no such list."""
-    match = _LIST.fullmatch(_WRAPPED.sub(r"\1", cell.strip()))
-    if match is None:
-        return None
-    tokens = match.group(1).replace(",", " ").split()
-    try:
-        return [None if t in {"None", "nan", "NaN", "<NA>"} else float(t.strip("'\"")) for t in tokens]
-    except ValueError:
-        return None
-
-
-def _split(file: File) -> str:
-    """Return the split that a path names: in the file's name, or as a folder."""
-    parts = (file.stem, *reversed(file.place.parts[:-1]))
-    return next((match.group(1) for part in parts if (match := _SPLIT.match(part))), "")
 
 
 def number(cell: object) -> float | None:
@@ -434,49 +301,3 @@ def number(cell: object) -> float | None:
     except ValueError:
         return None
     return value if value is not None and value == value else None  # noqa: PLR0124 - NaN
-
-
-def whole(cell: object) -> int | None:
-    """Return a whole number, however it is written; None for anything else."""
-    value = number(cell)
-    return int(value) if value is not None and value.is_integer() else None
-
-
-def repeats(
-    rows: Sequence[LayoutRow], column: str, lot: Callable[[LayoutRow], object], subject: Callable[[LayoutRow], object],
-    *, counted: bool = False,
-) -> list[int]:  # fmt: skip
-    """Return which repeat each row is, from 0.
-
-    It is what the column says. Where there is no such column, each file that the rows of a lot were read from is one
-    repeat, in the order of their names; and where they name none, or one file has a subject twice, rows of a subject count up.
-
-    Args:
-        rows: of all tables.
-        column: that may say it.
-        lot: what was repeated as a whole.
-        subject: what is in each repeat once.
-        counted: whether rows count up where there is no such column, whatever files they name.
-    """
-    stated = [row.whole(column) for row in rows]
-    for row, repeat in zip(rows, stated, strict=True):
-        if repeat is not None and not 0 <= repeat <= _REPEATS:
-            raise row.fault(f"{column} counts repeats, and is not {repeat}")
-    if rows and None not in stated:
-        first = 0 if any(row.exact for row in rows) else min(n for n in stated if n is not None)
-        return [n - first for n in stated if n is not None]
-    files: dict[object, set[str]] = {}
-    for row in rows:
-        files.setdefault(lot(row), set()).add(row.text("source_file"))
-    places = {key: {file: place for place, file in enumerate(sorted(names))} for key, names in files.items()}
-    by_file = [places[lot(row)][row.text("source_file")] for row in rows]
-    subjects = {(lot(row), subject(row), place) for row, place in zip(rows, by_file, strict=True)}
-    if not counted and len(subjects) == len(rows):
-        return by_file
-    counter: Counter[object] = Counter()
-    ranks = []
-    for row in rows:
-        key = lot(row), subject(row)
-        ranks.append(counter[key])
-        counter[key] += 1
-    return ranks

@@ -1,84 +1,74 @@
-"""The Hugging Face layout: replies and what raters said of them, one Parquet file per model, rater and split.
+"""The Hugging Face layout: items, replies, and what raters said of them, one Parquet file per model and rater, with a card.
 
-Rules, classifiers and panels, which the authors' layout has no table for, stand in one beside theirs; closed questions have
-labels of the items. The summary says what was left out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
-never among the responses, whose means they would bend. A card says what the folder holds, in words for people and in YAML for the Hub.
+`TABLES` says which columns each table has. Replies that were drawn from others, which are not here, have a table apart from
+the responses, whose means they would bend. Ids are those of the run. Names are made safe for paths; people have pseudonyms.
+
+Ratings are read rater by rater, so no more of them is held than is written at once.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from itertools import chain
+from itertools import count as numbers_from
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import polars as pl
 
 from mindgauge.benchmarks.hub_layout.records import ENTRY_TESTS, entry_tests
-from mindgauge.benchmarks.hub_layout.tables import LABEL, OUT_OF_RANGE, TABLES, TableKind
+from mindgauge.benchmarks.hub_layout.tables import RATER, SUMMARY, TABLES, TableKind
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.records import RaterKind
+from mindgauge.records import HELD, RaterKind, encode
+from mindgauge.records.drawn import DRAWN
 from mindgauge.records.errors import UsageError
-from mindgauge.reports.export import metadata
-from mindgauge.reports.export.evaluations import (
-    Book,
-    JudgeSummary,
-    human_rows,
-    judged,
-    other_rows,
-    raters,
-    review_rows,
-    scores,
-    selections,
-    stated,
-    title,
-)
-from mindgauge.reports.export.items import ItemTables
-from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
-from mindgauge.reports.export.placed import (
-    SPLIT,
-    ExportedRatings,
-    Placed,
-    WordingIndex,
-    config_name,
-    file_names,
-    place,
-)
-from mindgauge.reports.export.results import ModelResults, PublishedFigures
 from mindgauge.reports.export.templates import licence_id, rendered
-from mindgauge.reports.reliability_gate import of_run
+from mindgauge.store.manifest import software
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.score import Scores
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Rating, Reply, Sample
     from mindgauge.reports.export.folder import ExportFolder
-    from mindgauge.reports.export.results import ResultRow
     from mindgauge.store import Store
 
+Row = dict[str, Any]
+_TYPES = {"text": pl.String(), "whole": pl.Int64(), "real": pl.Float64()}
+_FRAME = 1_000
+"""How many rows are Python objects at a time."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_ANONYMOUS = re.compile(r"H\d+")
+_LONGEST = 80
+_KINDS = {RaterKind.MODEL: TableKind.JUDGES, RaterKind.PERSON: TableKind.PEOPLE}
+_PLACES = {
+    TableKind.ITEMS: "items", TableKind.RESPONSES: "responses", TableKind.CHOSEN: "chosen_responses",
+    **{kind: f"evaluations/{kind}" for kind in RATER},
+}  # fmt: skip
+"""Folders, in the order in which the card names them."""
+_OF_REPLY = (
+    DRAWN, "client", "dialogue", HELD, "is_json", "label", "model_raw", "outcome", "parent", "reaction", "review_sets",
+    "rung", "selection", "source_dataset_id", "target", "turn", "unanswered", "unit",
+)  # fmt: skip
+"""What of a reply's provenance goes along: how it was drawn, its place in a dialogue, and what its release says of it."""
+_OF_RATING = (
+    "answer_changed", "answer_overwritten", DRAWN, "explanation_is_json", "inputs_changed", "model_raw", "protocol", "raw",
+    "selection", "tokens",
+)  # fmt: skip
+"""What of a rating's provenance goes along: how it came to people, and what its file had otherwise."""
+_QUOTING = {HELD, "raw", "review_sets"}
+"""What of these may quote a message."""
+_PEOPLE = "SELECT DISTINCT rater FROM ratings WHERE rater_kind = 'person' ORDER BY rater"
 
-CHOSEN = TableKind.CHOSEN.value
-Table = tuple[TableMetadata, pl.DataFrame]
 
+class CardFacts(NamedTuple):
+    """What a card says beside the tables: whether the run was read from the authors' files, in which languages, what is left out."""
 
-class Contents(NamedTuple):
-    """What a run holds for the layout: replies in their places, and what raters said of them."""
-
-    book: Book
-    placed: list[Placed]
-    rated: ExportedRatings
-    items: ItemTables
-
-    @property
-    def apart(self) -> list[tuple[tuple[str, str], list[Placed]]]:
-        """Replies by split and model, but for those that were drawn from others."""
-        return _grouped([p for p in self.placed if not p.selection], lambda p: (p.split, p.reply.model))
-
-    @property
-    def files(self) -> dict[str, str]:
-        """What models' files are called."""
-        return file_names(p.reply.model for p in self.placed)
+    loaded: bool = False
+    languages: Sequence[str] = ()
+    hidden: int = 0
+    """How many messages are restricted, so that nothing here may quote them."""
 
 
 def write(
@@ -87,12 +77,10 @@ def write(
     benchmark: Benchmark,
     manifest: dict[str, Any],
     licence: str,
-    scores: Scores | None = None,
     *,
-    dataset: str = "",
     show_texts: bool = False,
 ) -> int:
-    """Write a benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+    """Write a benchmark's part of a run; return how many samples are told by ids alone.
 
     A closed question has no replies: its items are written, and the labels that people and models gave them.
 
@@ -102,223 +90,259 @@ def write(
         benchmark: whose part.
         manifest: of the run.
         licence: what is published under.
-        scores: what was computed of the run; without them, nothing is said of results.
-        dataset: where it is published, OWNER/NAME; figures for the models' own pages are written then.
-        show_texts: whether replies to restricted messages, and reasons about them, are written, too.
+        show_texts: whether restricted messages, replies to them, and reasons about them are written, too.
 
     Raises:
         UsageError: there are no replies, and it is no closed question with labels.
     """
-    contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
-    hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
-    parts: list[TableMetadata] = []
-    for part, rows in chain(contents.items.tables(), _tables(contents)):
-        folder.parquet(part.file, rows)
-        parts.append(part)
-    parts.sort(key=lambda part: part.file)
-    folder.written.sort(key=lambda record: record.file)
-    rated = contents.rated
-    facts_of_run, labelled = RunFacts.of(manifest, benchmark), contents.items.labelled
-    folder.json(
-        "metadata/export_summary.json",
-        metadata.summary(
-            parts, rated.left_out, benchmark, facts_of_run, hidden, labelled.name if labelled is not None else ""
-        ),
-    )
-    tests = [*entry_tests(store, benchmark)]
-    if tests:
+    name = benchmark.name
+    if not (store.count_samples(name) if benchmark.closed else store.count_replies(name)):
+        raise UsageError(f"{store.folder}: no replies to {name} in this run, so there is nothing to export")
+    run = _Exported(folder, store, benchmark, None if show_texts else open_samples(benchmark, manifest))
+    run.write()
+    if tests := [*entry_tests(store, benchmark)]:
         folder.text(ENTRY_TESTS, "".join(f"{line}\n" for line in tests))
-    scored = sum((part.raters for part in parts), Counter[str]())
-    folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
-    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
-    models = sorted({p.reply.model for p in contents.placed})
-    spoken = {item.sample.tags["language"] for item in contents.items.items if item.sample.tags.get("language")}
-    results = None
-    if scores is not None:
-        figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
-        results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
-    files = {model: contents.files[model] for model in models}
-    pages = _pages(folder, results, files, dataset, facts_of_run) if results and dataset else 0
-    facts = CardFacts(
-        loaded=facts_of_run.loaded, languages=sorted(spoken) or benchmark.card.languages, hidden=hidden, pages=pages,
-        rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
-    )  # fmt: skip
-    folder.text("README.md", card(benchmark, parts, licence, facts))
+    facts, hidden = _facts(manifest, benchmark), len(run.hidden)
+    folder.written.sort(key=lambda record: record.file)
+    rows = {record.file: record.rows for record in folder.written if record.rows is not None}
+    folder.json(SUMMARY, {
+        "benchmark": name, "software": software(), "files": rows, "run": facts, "ratings_left_out": run.left_out,
+        "texts_left_out": {
+            "messages": hidden,
+            "why": "restricted by those who released them: of replies to them, and of reasons, ids and values stand here",
+        },
+    })  # fmt: skip
+    languages = sorted(run.languages) or benchmark.card.languages
+    folder.text("README.md", card(benchmark, rows, licence, CardFacts(facts["loaded"], languages, hidden)))
     return hidden
 
 
-def _pages(folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, run: RunFacts) -> int:
-    """Write figures for the models' own pages; return for how many models there are any."""
-    pages = {files[model]: results.for_page(model, dataset, run.samples, run.date) for model in files}
-    for file, page in pages.items():
-        if page:
-            folder.text(f"models/{file}/.eval_results/mindgauge.yaml", page)
-    return sum(bool(page) for page in pages.values())
+def _facts(manifest: dict[str, Any], benchmark: Benchmark) -> dict[str, Any]:
+    """Return what an export says of its run; one that was loaded from an export says what that said, and is no run of its own."""
+    if stated := manifest.get("exported", {}).get(benchmark.name):
+        return {**stated}
+    plan = manifest["plan"]
+    place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
+    return {
+        "loaded": bool(plan.get("loaded")),
+        "asked": {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan},
+        "samples": plan.get("samples", [""])[place],
+        "date": str(manifest.get("ended") or manifest.get("created", ""))[:10],
+        "notes": list(manifest.get("notes", [])),
+        "sources": {file_only(source): digest for source, digest in manifest.get("sources", {}).items()},
+    }
 
 
-def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
-    placed = place(store, benchmark)
-    if not placed and not (benchmark.closed and store.count_samples(benchmark.name)):
-        raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
-    rated = ExportedRatings(store, benchmark)
-    by_row = rated.labels()
-    labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
-    labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    labels |= {p.response_id: p.reply.provenance[LABEL] for p in placed if LABEL in p.reply.provenance}
-    book = Book(benchmark, WordingIndex(store, benchmark.name), open_ids, labels)
-    return Contents(book, placed, rated, ItemTables(store, benchmark, placed, open_ids, rated.people))
+class _Exported:
+    """A benchmark's part of a run on its way into the tables."""
+
+    def __init__(
+        self, folder: ExportFolder, store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None
+    ) -> None:
+        """Take a run.
+
+        Args:
+            folder: where to.
+            store: of the run.
+            benchmark: whose part.
+            open_ids: the samples whose texts may be passed on; None for all.
+        """
+        self._folder, self._store, self._benchmark, self._open = folder, store, benchmark, open_ids
+        self._names = pseudonyms(person for (person,) in store.select(_PEOPLE))
+        self._criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+        self._samples: dict[str, str] = {}
+        """Subject (a sample's or a reply's id) → the sample."""
+        self._replied: set[str] = set()
+        self.hidden: set[str] = set()
+        self.languages: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+
+    def write(self) -> None:
+        """Write all tables."""
+        name = self._benchmark.name
+        self._write(TableKind.ITEMS, "items", (self._item(*entry) for entry in enumerate(self._store.samples(name))))
+        self.hidden = set() if self._open is None else self._samples.keys() - self._open
+        models = file_names(model for (model,) in self._store.select("SELECT DISTINCT model FROM replies"))
+        for model, file in models.items():
+            idents = self._store.select(
+                "SELECT id FROM replies WHERE benchmark = ? AND model = ? ORDER BY run, sample, id", (name, model)
+            )
+            self._replies(file, [ident for (ident,) in idents.fetchall()])
+        series = self._store.count_ratings(name)
+        files = file_names(self._names.get(rater, rater) for rater, *_ in series)
+        for rater, ratings in groupby(self._store.ratings(name), key=lambda rating: rating.rater):
+            outside = self._names.get(rater, rater)
+            tables: dict[TableKind, _Gathered] = {}
+            for rating in ratings:
+                if rating.subject not in self._samples:
+                    self.left_out[f"{outside} on {rating.criterion}"] += 1
+                elif rating.rater_kind is not RaterKind.GOLD or not self._benchmark.closed:  # else it is the target
+                    kind = _KINDS.get(rating.rater_kind, TableKind.OTHER)
+                    tables.setdefault(kind, _Gathered(kind)).add(self._rating(rating, kind, outside))
+            for kind, gathered in tables.items():
+                self._folder.parquet(f"{_PLACES[kind]}/{files[outside]}.parquet", gathered.table())
+
+    def _write(self, kind: TableKind, file: str, rows: Iterable[Row]) -> None:
+        gathered = _Gathered(kind)
+        for row in rows:
+            gathered.add(row)
+        if gathered.height:
+            self._folder.parquet(f"{_PLACES[kind]}/{file}.parquet", gathered.table())
+
+    def _replies(self, file: str, idents: Iterable[str]) -> None:
+        """Write a model's replies, those that were drawn from others apart."""
+        tables = {kind: _Gathered(kind) for kind in (TableKind.RESPONSES, TableKind.CHOSEN)}
+        for ident in idents:
+            reply = self._store.reply(self._benchmark.name, ident)
+            if reply is not None and reply.sample in self._samples:
+                self._samples[reply.id] = reply.sample
+                self._replied.add(reply.id)
+                kind = TableKind.CHOSEN if reply.provenance.get("selection") else TableKind.RESPONSES
+                tables[kind].add(self._reply(reply))
+        for kind, gathered in tables.items():
+            if gathered.height:
+                self._folder.parquet(f"{_PLACES[kind]}/{file}.parquet", gathered.table())
+
+    def _shows(self, sample: str) -> bool:
+        return self._open is None or sample in self._open
+
+    def _item(self, position: int, sample: Sample) -> Row:
+        self._samples[sample.id] = sample.id
+        self.languages |= {language for language in [sample.tags.get("language")] if language}
+        shown = self._shows(sample.id)
+        return {
+            "example_id": sample.id, "position": position, "messages": _json(sample.messages) if shown else None,
+            "target": None if sample.target is None else _json(sample.target), "tags": _json(sample.tags),
+            "cluster": sample.cluster, "parts": _json(sample.parts) if sample.parts and shown else None,
+        }  # fmt: skip
+
+    def _reply(self, reply: Reply) -> Row:
+        tokens = reply.provenance.get("tokens", reply.usage.prompt_tokens + reply.usage.completion_tokens or None)
+        return {
+            "response_id": reply.id, "example_id": reply.sample, "answer_model": reply.model, "answer_run": reply.run,
+            "response_text": reply.text if self._shows(reply.sample) else None, "status": reply.status.value,
+            "tokens": tokens if isinstance(tokens, int) else None,
+            **self._origin(reply, _OF_REPLY, shown=self._shows(reply.sample)),
+        }  # fmt: skip
+
+    def _rating(self, rating: Rating, kind: TableKind, rater: str) -> Row:
+        sample = self._samples[rating.subject]
+        shown, value = self._shows(sample), rating.value
+        exact = {"value": value} if isinstance(value, float) and value.is_integer() else {}
+        quotes = {"evidence": rating.evidence} if rating.evidence and shown else {}
+        origin = self._origin(rating, _OF_RATING, shown=shown, **exact, **quotes)
+        if rater != rating.rater:  # where a person's ratings were read from may say who they are
+            origin |= {"source_file": None, "source_row": None}
+        return {
+            "response_id": rating.subject if rating.subject in self._replied else None, "example_id": sample,
+            RATER[kind]: rater, "rater_kind": rating.rater_kind.value, "evaluation_run": rating.run,
+            "criterion": rating.criterion, "score": self._score(rating),
+            "level": value if isinstance(value, str) else None, "score_status": rating.status.value,
+            "explanation": (rating.rationale or None) if shown else None, "instrument": rating.instrument or None, **origin,
+        }  # fmt: skip
+
+    def _score(self, rating: Rating) -> float | None:
+        """Return a rating as a number: its value, or the place of its level."""
+        if not isinstance(rating.value, str):
+            return rating.value
+        levels = self._criteria[rating.criterion].values if rating.criterion in self._criteria else ()
+        return levels.index(rating.value) + 1 if rating.value in levels else None
+
+    def _origin(self, record: Reply | Rating, names: Iterable[str], *, shown: bool, **facts: Any) -> Row:
+        """Say where a record was read from and, as JSON, what else is known of it."""
+        origin = record.provenance
+        told = {name: origin[name] for name in names if name in origin and (shown or name not in _QUOTING)}
+        told |= {"model_raw": origin["model"]} if "model" in origin else {}
+        return {
+            "source_file": file_only(origin.get("source_file")), "source_row": origin.get("source_row"),
+            "details": _json(_public({**told, **facts})),
+        }  # fmt: skip
 
 
-def _tables(contents: Contents) -> Iterator[Table]:
-    yield from _responses(contents)
-    yield from _human(contents)
-    for judge, name in file_names(contents.rated.judges).items():
-        yield from _judged(contents, judge, name)
-    yield from _others(contents)
-    yield from _reviewed(contents)
+class _Gathered:
+    """A table that grows row by row, of exactly its columns and types; few of its rows are Python objects at a time."""
+
+    def __init__(self, kind: TableKind) -> None:
+        self._columns = {name: _TYPES[type_name] for name, type_name in TABLES[kind].items()}
+        self._rows: list[tuple[Any, ...]] = []
+        self._frames: list[pl.DataFrame] = []
+        self.height = 0
+
+    def add(self, row: Row) -> None:
+        self._rows.append(tuple(row[name] for name in self._columns))
+        self.height += 1
+        if len(self._rows) == _FRAME:
+            self._settle()
+
+    def table(self) -> pl.DataFrame:
+        self._settle()
+        return pl.concat(self._frames, rechunk=True)
+
+    def _settle(self) -> None:
+        self._frames.append(pl.DataFrame(self._rows, schema=self._columns, orient="row"))
+        self._rows = []
 
 
-def _responses(contents: Contents) -> Iterator[Table]:
-    for kind in (TableKind.RESPONSES, TableKind.CHOSEN):
-        own = [p for p in contents.placed if bool(p.selection) == (kind is TableKind.CHOSEN)]
-        for (split, model), group in _grouped(own, lambda p: (p.split, p.reply.model)):
-            rows = contents.book.frame(kind, (contents.book.response(p) for p in group))
-            file = f"{kind}/{split}/{contents.files[model]}.parquet"
-            yield TableMetadata.of(file, kind.value, split, TABLES[kind].key, rows), rows
+def _json(value: Any) -> str:
+    return encode(value).decode()
 
 
-def _human(contents: Contents) -> Iterator[Table]:
-    book, names = contents.book, contents.items.names
-    for split, group in _grouped(contents.placed, lambda p: p.split):
-        for person in contents.rated.people:
-            joins = Joins()
-            pairs = contents.rated.of(person, RaterKind.PERSON, group, lambda p: (p.position, p.response_id))
-            rows = book.frame(TableKind.PEOPLE, human_rows(book, joins.watched(pairs), names[person]))
-            if rows.is_empty():
-                continue
-            file = f"evaluations/human_raw/{split}/{names[person]}.parquet"
-            yield TableMetadata.of(file, "human_raw_scores", split, "evaluation_id", rows, joins.told()), rows
+def _public(value: Any) -> Any:
+    """Return facts in which files are named without a path of somebody's machine."""
+    if isinstance(value, dict):
+        return {k: file_only(v) if k in {"source_file", "sampled_from"} else _public(v) for k, v in value.items()}
+    return value
 
 
-def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
-    config = config_name(name)
-    for (split, model), group in contents.apart:
-        joins = Joins()
-        pairs = joins.watched(contents.rated.of(judge, RaterKind.MODEL, group, lambda p: p.order))
-        raw, merged = judged(contents.book, pairs, contents.rated.judges[judge])
-        if merged.is_empty():
-            continue
-        stem = f"{name}/{split}/{contents.files[model]}.parquet"
-        for table, rows, joined in (("llm_raw", raw, joins.told()), ("llm_merged", merged, None)):
-            part = f"{table}_evaluations_{config}"
-            yield TableMetadata.of(f"evaluations/{table}/{stem}", part, split, "evaluation_id", rows, joined), rows
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Give every name one that is safe as a file name, without folders in it, on any system.
+
+    Names that would be the same then get part of their hash.
+    """
+    distinct = sorted(set(names))
+    plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in distinct}
+    uses = Counter(safe.casefold() for safe in plain.values())
+    return {
+        name: safe if uses[safe.casefold()] == 1 else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        for name, safe in plain.items()
+    }
 
 
-def _others(contents: Contents) -> Iterator[Table]:
-    """Write what rules, classifiers and panels said, and what was said on criteria that are not the rubric's."""
-    names = {rater: contents.items.names.get(rater, rater) for rater in contents.rated.others}
-    files = file_names(names.values())
-    for split, group in _grouped(contents.placed, lambda p: p.split):
-        for rater, name in names.items():
-            pairs = contents.rated.of(rater, None, group, lambda p: (p.position, p.response_id))
-            rows = contents.book.frame(TableKind.OTHER, other_rows(contents.book, pairs, name))
-            if not rows.is_empty():
-                file = f"evaluations/other_raw/{split}/{files[name]}.parquet"
-                yield TableMetadata.of(file, "other_raw_scores", split, "evaluation_id", rows), rows
+def pseudonyms(people: Iterable[str]) -> dict[str, str]:
+    """Call people H1, H2, … in the order of their names; who is called so already keeps that name."""
+    persons = sorted(set(people))
+    free = (name for number in numbers_from(1) if (name := f"H{number}") not in persons)
+    return {person: person if _ANONYMOUS.fullmatch(person) else next(free) for person in persons}
 
 
-def _reviewed(contents: Contents) -> Iterator[Table]:
-    """Write every review set once per judge or panel, as the authors do, or bare where no judge is."""
-    book, rated = contents.book, contents.rated
-    sets = selections(contents.placed, rated.selected())
-    if not sets:
-        return
-    items = {p.example_id for members in sets.values() for p in members}
-    rivals = dict(_grouped([p for p in contents.placed if p.example_id in items], lambda p: p.example_id))
-    replies = [p for group in rivals.values() for p in group]
-    judges = {
-        judge: JudgeSummary(
-            runs, rated.raw_name(judge),
-            scores(book, rated.of(judge, RaterKind.MODEL, replies, lambda p: p.order), runs),
-        )
-        for judge, runs in rated.judges.items()
-    }  # fmt: skip
-    scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judges)]
-    titles = {(name, rater): title(name, sets[name], rater) for name, rater in scored}
-    files = file_names(titles.values())
-    for name, rater in scored:
-        rows = book.frame(TableKind.REVIEW, review_rows(book, name, sets[name], rivals, rater, judges))
-        file = files[titles[name, rater]]
-        joins = Joins()
-        for p in sets[name]:
-            joins.look(p, stated(p, name, rater))
-        yield TableMetadata.of(
-            f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows,
-            joins.told(),
-        ), rows  # fmt: skip
+def file_only(source: object) -> str | None:
+    """Return where a record was read from; of a path on somebody's machine only the file's name."""
+    if source is None:
+        return None
+    text = str(source)
+    private = text.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:", text) or ".." in text.split("/")
+    return re.split(r"[/\\]", text)[-1] if private else text
 
 
-def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
-    """Group items by a key, in the order of the keys."""
-    groups: dict[Any, list[Any]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return sorted(groups.items())
-
-
-_ORDER = ("responses", "human_raw_scores", "sampled_review_sets", CHOSEN, "items")
-
-
-class CardFacts(NamedTuple):
-    """What a card says beside the tables."""
-
-    loaded: bool = False
-    """Whether the run was read from the authors' files."""
-    languages: Sequence[str] = ()
-    """Those of the items, where these say it, and otherwise the benchmark's."""
-    hidden: int = 0
-    """How many messages are restricted, so that nothing stands here that may quote them."""
-    rows: Sequence[ResultRow] = ()
-    withheld: int = 0
-    """How many figures no judge may give."""
-    pages: int = 0
-    """For how many models there are files for their own pages."""
-
-
-def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, facts: CardFacts) -> str:
+def card(benchmark: Benchmark, rows: dict[str, int], licence: str, facts: CardFacts) -> str:
     """Write the card.
 
     Args:
         benchmark: whose replies.
-        parts: the tables.
+        rows: how many each table has, by its file.
         licence: what the user publishes under; this program does not know it.
         facts: what else is said.
     """
     words = " ".join(licence.split())
     return rendered(
-        "card.md.j2",
-        benchmark=benchmark.card,
-        name=benchmark.name,
-        closed=benchmark.closed,
-        licence=words,
-        licence_id=licence_id(words),
-        configs=_configs(parts),
-        **facts._asdict(),
-        out_of_range=OUT_OF_RANGE,
-    )
+        "card.md.j2", benchmark=benchmark.card, name=benchmark.name, closed=benchmark.closed, licence=words,
+        licence_id=licence_id(words), configs=[*_configs(rows, closed=benchmark.closed)], **facts._asdict(),
+    )  # fmt: skip
 
 
-def _configs(parts: Sequence[TableMetadata]) -> list[tuple[str, dict[str, str], int]]:
-    """Return the configs that exist, in the layout's order: name, glob by split, rows."""
-    names = {part.config for part in parts}
-    others = sorted(names - set(_ORDER), key=lambda name: (not name.startswith("llm_raw"), name))
-    ordered = [name for name in _ORDER if name in names] + others
-    return [
-        (
-            name,
-            {p.split: f"{p.file.rpartition('/')[0]}/*.parquet" for p in parts if p.config == name},
-            sum(p.rows for p in parts if p.config == name),
-        )
-        for name in ordered
-    ]
+def _configs(rows: dict[str, int], *, closed: bool) -> Iterator[tuple[str, str, int]]:
+    """Yield the configs that exist: name, glob, rows. The replies come first, since the first is the one that is shown."""
+    first = TableKind.ITEMS if closed else TableKind.RESPONSES
+    for kind, place in sorted(_PLACES.items(), key=lambda entry: entry[0] is not first):
+        if own := [count for file, count in rows.items() if file.startswith(f"{place}/")]:
+            yield kind.value, f"{place}/*.parquet", sum(own)
