@@ -6,8 +6,6 @@ What goes into a log is data, and is tested as such; tests/inspect_tasks has wha
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -246,20 +244,3 @@ def test_a_log_of_any_model_has_a_name_that_file_systems_take(tmp_path: Path, mo
     name = inspect_export.file_name(content(path)["eval"])
     assert len(name.encode()) <= 255
     assert not set(name) & set('<>:"/\\|?*\u202e')
-
-
-def test_without_inspect_one_line_says_how_to_install_it(run: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['inspect_ai'] = None\n"
-        "from mindgauge import cli\n"
-        "sys.argv = ['mindgauge', 'export', sys.argv[1], '--to', 'inspect', '--out', sys.argv[2]]\n"
-        "cli.main()\n"
-    )
-    command = [sys.executable, "-c", code, str(run), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr.strip()
-        == "mindgauge: this command needs inspect_ai, which is not installed; pip install 'mindgauge[inspect]'"
-    )
-    assert not (tmp_path / "out").exists()
