@@ -302,7 +302,7 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            help=f"Ratings ({options.TABLE}; also folders) in any shape, Label Studio's JSON or JSON-MIN, or a file of Potato's."
+            help=f"Ratings ({options.TABLE}; also folders) in any shape, Label Studio's JSON, or Potato's annotations.jsonl."
         ),
     ],
     form: Annotated[

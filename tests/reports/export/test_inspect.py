@@ -18,7 +18,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import WHOLE
 from mindgauge.records import Reply, Status, inspect_logs, transcripts
 from mindgauge.records.errors import UsageError
-from mindgauge.records.inspect_logs import scores
+from mindgauge.records.inspect_logs import rows
 from mindgauge.reports.export import inspect_logs as inspect_export
 from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
@@ -59,7 +59,7 @@ def in_logs(paths: dict[str, Path]) -> Said:
         assert log is not None
         read |= {
             (r.system, r.criterion, r.rater, r.rater_kind, int(r.run or 0), r.status, r.value, r.cluster, r.subject)
-            for r in scores.ratings(log).rows
+            for r in rows.ratings(log).rows
         }
     return read
 

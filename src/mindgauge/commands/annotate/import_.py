@@ -68,7 +68,7 @@ def annotate_import(
 
     Args:
         folder: the project's.
-        file: ratings in any shape (docs/ratings.md), Label Studio's JSON or JSON-MIN, or one of Potato's files.
+        file: ratings in any shape (docs/ratings.md), Label Studio's JSON, or Potato's annotations.jsonl.
         form: `csv`, `parquet`, `label-studio` or `potato`; told from ending and content if not given.
         names: ours → the file's: of a column, a person or a criterion.
         supersede: add a label that says something else than the one that is there, which is kept, too.
