@@ -32,7 +32,8 @@ from mindgauge.records.files.texts import read_json, restored, unwrapped
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 
-Shape, Found = TypeVar("Shape"), TypeVar("Found")
+Shape = TypeVar("Shape")
+Found = TypeVar("Found")
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -245,9 +246,10 @@ def _instance(row: dict[str, Any], project: Known) -> Rows:
     for span in (span for part in spans if isinstance(part, list) for span in part if isinstance(span, dict)):
         item, start, words = project.item(about), span.get("start"), _plain(span.get("text"))
         text = export.whole(item)
-        here = bool(words) and isinstance(start, int) and start >= 0 and text.startswith(words, start)
-        in_reply = here and item.reply and start >= len(text) - len(item.reply)
-        marks.append(Evidence(words, source=(REPLY if in_reply else DIALOGUE) if here else ""))
+        source = ""
+        if words and isinstance(start, int) and start >= 0 and text.startswith(words, start):
+            source = REPLY if item.reply and start >= len(text) - len(item.reply) else DIALOGUE
+        marks.append(Evidence(words, source=source))
     return _by_criterion(POTATO, {**about, "note": "\n".join(notes), "evidence": marks}, answers, project)
 
 
