@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 143_900,
+    "lines of src/mindgauge": 143_300,
     "lines of analysis": 28_900,
-    "lines of annotation": 8_050,
+    "lines of annotation": 7_800,
     "lines of benchmarks": 22_200,
     "lines of cli": 5_600,
-    "lines of commands": 10_700,
+    "lines of commands": 10_450,
     "lines of models": 6_950,
     "lines of raters": 6_050,
-    "lines of records": 13_100,
-    "lines of reports": 23_250,
+    "lines of records": 12_950,
+    "lines of reports": 23_270,  # logs of Inspect are packed here again, since inspect-ai took 76 s for what takes 9
     "lines of runs": 6_800,
     "lines of stats": 9_150,
     "lines of store": 3_300,
-    "files": 767,
+    "files": 763,
     "classes that carry values": 960,
     "commands": 46,
     "options": 533,
