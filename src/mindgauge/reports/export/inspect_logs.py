@@ -110,10 +110,13 @@ def write(
             failed = sum("error" in sample for sample in log["samples"])
             if failed:
                 notes.append(f"{benchmark.name}, {model}: {plural(failed, 'reply', 'replies')} never came, and stand in the log as errors")  # fmt: skip
-            with folder.binary(file_name(log["eval"])) as file, zipfile.ZipFile(file, "w", compresslevel=_LEVEL) as log_zip:
+            with (
+                folder.binary(file_name(log["eval"])) as file,
+                zipfile.ZipFile(file, "w", compresslevel=_LEVEL) as packed,
+            ):
                 for name, content in _members(log):
                     entry = zipfile.ZipInfo(name)  # of 1980, so that the same run makes the same bytes
-                    log_zip.writestr(entry, json.dumps(content), zipfile.ZIP_DEFLATED)
+                    packed.writestr(entry, json.dumps(content), zipfile.ZIP_DEFLATED)
     if not folder.written:
         raise UsageError(
             f"{store.folder}: there are no replies and no answers in this run, so there is nothing to export"
