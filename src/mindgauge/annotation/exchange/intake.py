@@ -94,9 +94,9 @@ def _new(
     for entry in entries:
         name = "" if entry.answer is None else entry.answer.criterion
         first = by_criterion.setdefault(name, entry)
-        said, before, who = _given(entry.answer), _given(first.answer), f"{entry.place}: {entry.person.name}"
-        if said != before:
-            raise DataError(f"{who} says {said} on {name}, and {before} in {first.place}; keep one of them")
+        answer, before, person = _given(entry.answer), _given(first.answer), f"{entry.place}: {entry.person.name}"
+        if answer != before:
+            raise DataError(f"{person} says {answer} on {name}, and {before} in {first.place}; keep one of them")
     if "" in by_criterion and len(by_criterion) > 1:
         raise DataError(f"{by_criterion[''].place}: {entries[0].person.name} hands this item on, and labels it, too; keep one of them")  # fmt: skip
     new = []
@@ -127,12 +127,12 @@ def _given(answer: Answer | Label | None) -> object:
 
 def _difference(entry: ImportedLabel, answer: Answer, label: Label) -> str:
     """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
-    marked, there = ({mark.quote for mark in part.evidence} for part in (entry, label))
+    quotes, old_quotes = ({mark.quote for mark in part.evidence} for part in (entry, label))
     differences = {
         str(_given(label)): _given(answer) != _given(label),
         "another path": answer.path and answer.path != label.path,
         "another note": entry.note and entry.note != label.note and label.note not in entry.note.split("\n"),
-        "other words marked": not marked <= there,
+        "other words marked": not quotes <= old_quotes,
     }
     return next((name for name, differs in differences.items() if differs), "")
 

@@ -256,8 +256,8 @@ def _instance(row: dict[str, Any], project: Known) -> Rows:
 def _by_criterion(form: str, about: dict[str, Any], answers: dict[str, list[str]], project: Known) -> Rows:
     """Yield a row for each control in which something was chosen."""
     criteria = {export.control(form, criterion): criterion for criterion in project.criteria}
-    for name, given in answers.items():
-        chosen = list(dict.fromkeys(given))
+    for name, chosen_values in answers.items():
+        chosen = list(dict.fromkeys(chosen_values))
         if len(chosen) > 1:
             raise RowError(f"several answers to {name} ({', '.join(chosen)[:200]}); a criterion has one answer")
         yield from ({**about, "criterion": criteria.get(name, name), "value": value} for value in chosen)
@@ -452,13 +452,13 @@ def _near(name: str, choices: Collection[str]) -> str:
 
 
 def _named(
-    kind: str, row: Mapping[str, Any], known: Mapping[str, Found], choices: Sequence[str], advice: str = ""
+    kind: str, row: Mapping[str, Any], values: Mapping[str, Found], choices: Sequence[str], advice: str = ""
 ) -> Found:
     """Return what a cell names."""
     name = _plain(row.get(kind)).strip()
-    found = known.get(name if kind == "subject" else name.casefold())
-    if found:
-        return found
+    value = values.get(name if kind == "subject" else name.casefold())
+    if value:
+        return value
     listed = ", ".join(choices[:_SOME]) + (f" and {len(choices) - _SOME} more" if len(choices) > _SOME else "")
     advice = advice and f"{advice} with --map {kind}.OURS={' '.join(name.split())[:_LONGEST] or 'THEIRS'}"
     raise RowError(f"unknown {kind} {name[:_LONGEST]!r}{_near(name, choices)}; known are {listed}{advice}")

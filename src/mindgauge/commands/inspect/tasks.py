@@ -79,8 +79,8 @@ class TaskMaterial:
             DataError: nothing is there, or nothing is left.
         """
         tags = {"language": tuple(self._language.split(","))} if self._language else None
-        taken = at_hand([self.benchmark], self._data, tags, None, by_protocol=True).samples[0]
-        return {sample.id: sample for sample in taken}
+        samples = at_hand([self.benchmark], self._data, tags, None, by_protocol=True).samples[0]
+        return {sample.id: sample for sample in samples}
 
 
 class ScoreRecord(msgspec.Struct, frozen=True):
