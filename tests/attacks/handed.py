@@ -72,8 +72,7 @@ def _labels(path: Path) -> object:
 
 
 def _import(path: Path) -> object:
-    from mindgauge.annotation.exchange import reading
-    from mindgauge.annotation.exchange.known import Known
+    from mindgauge.annotation.exchange import Known, reading
 
     return reading.read(path, Known((), (), lambda item: None))  # type: ignore[arg-type, return-value]
 

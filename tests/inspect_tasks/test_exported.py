@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import inspect_ai
     from inspect_ai import log as logs
 
-    from mindgauge.commands.inspect import scorer as of_tasks
+    from mindgauge.commands.inspect import tasks as of_tasks
 else:
     inspect_ai, logs = OnUse("inspect_ai"), OnUse("inspect_ai.log")
-    of_tasks = OnUse("mindgauge.commands.inspect.scorer")
+    of_tasks = OnUse("mindgauge.commands.inspect.tasks")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 RUNS: dict[str, Callable[[Path], Path]] = {

@@ -16,9 +16,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.metrics import STATUS_RATES
-from mindgauge.raters.window import WHOLE
 from mindgauge.records import Message, Status, inspect_logs
-from mindgauge.records.inspect_logs import scores
+from mindgauge.records.inspect_logs import rows
 from mindgauge.records.request import Request
 from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
@@ -48,27 +47,23 @@ COMPARED: dict[str, dict[str, Any]] = {
     "help_or_harm/response": {},
     "trustmh/ethics": {},
     "trustmh/emotional_support": {"mode": "split"},
-    "conversations/risk": {"turns": 3, "person": "scripted", "language": "en"},
 }
-"""By the tag of a protocol; with variants, a part that is judged and a rule; with a system message; in dialogues."""
+"""By the tag of a protocol; with variants, a part that is judged and a rule; with a system message."""
 MOST, REPEATS = 4, 2
 
 
 def run_here(name: str, folder: Path, options: dict[str, Any]) -> Scores:
     given = {key: value for key, value in options.items() if key != "language"}
     where: dict[str, tuple[str, ...]] = {"language": (options["language"],)} if "language" in options else {}
-    runs = 1 if "turns" in options else REPEATS
     return mindgauge.run(  # type: ignore[return-value]  # it is no dry run
-        name, model=evaluated.tested_here(), judge=evaluated.judge_here(), out=folder, limit=MOST, runs=runs, qualify=False,
+        name, model=evaluated.tested_here(), judge=evaluated.judge_here(), out=folder, limit=MOST, runs=REPEATS, qualify=False,
         where=where, **given,
     )  # fmt: skip
 
 
 def asked_here(name: str, folder: Path) -> list[str]:
     with Store(folder) as store:
-        samples = list(store.samples(name))
-    units = {sample.tags.get("unit") for sample in samples}
-    return [sample.id for sample in samples if "dialogue" not in units or sample.tags["unit"] == "dialogue"]
+        return [sample.id for sample in store.samples(name)]
 
 
 def ratings_here(name: str, folder: Path) -> set[tuple[Any, ...]]:
@@ -77,16 +72,13 @@ def ratings_here(name: str, folder: Path) -> set[tuple[Any, ...]]:
     with Store(folder) as store:
         samples = {sample.id: sample for sample in store.samples(name)}
         replies = {reply.id: reply for reply in store.replies(name)}
-        wholes = {s.tags["base"]: s.id for s in samples.values() if s.tags.get("unit") == "dialogue"}
         criteria = {criterion.name: criterion for criterion in benchmarks.find_one(name).criteria}
         for rating in store.ratings(name):
             reply = replies[rating.subject]
             sample = samples[reply.sample]
             if not criteria[rating.criterion].about(sample.tags):
                 continue
-            subject = wholes.get(sample.tags.get("base", ""), sample.id)
-            subject += f" epoch {reply.run + 1}" if reply.run else ""
-            subject += f" turn {reply.provenance['turn']}" if sample.tags.get("unit") == "turn" else ""
+            subject = f"{sample.id} epoch {reply.run + 1}" if reply.run else sample.id
             value = None if rating.value is None else str(rating.value)
             rows.add((subject, rating.criterion, rating.rater, rating.status.value, value))
     return rows
@@ -102,7 +94,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Scores
         computed = run_here(name, folder, options)
         (log,) = inspect_ai.eval(
             tasks.TASKS[name](**options), model=evaluated.tested(), model_roles={"grader": evaluated.grader()}, display="none",
-            epochs=1 if "turns" in options else REPEATS, sample_id=asked_here(name, folder), log_dir=str(base / "logs"),
+            epochs=REPEATS, sample_id=asked_here(name, folder), log_dir=str(base / "logs"),
         )  # fmt: skip
         assert log.status == "success", log.error
         outcomes[name] = computed, folder, log
@@ -114,9 +106,9 @@ def test_what_the_log_says_of_each_reply_is_what_a_run_says(name: str, compared:
     _, folder, log = compared[name]
     read = inspect_logs.opened(Path(log.location))
     assert read is not None
-    rows = scores.ratings(read).rows
+    said = rows.ratings(read).rows
     expected = ratings_here(name, folder)
-    assert {(r.subject, r.criterion, r.rater, r.status, r.value) for r in rows} == expected
+    assert {(r.subject, r.criterion, r.rater, r.status, r.value) for r in said} == expected
 
 
 def test_what_is_compared_has_verdicts_that_nobody_can_read(compared: Any) -> None:
@@ -130,7 +122,7 @@ def test_figures_of_the_log_are_those_of_the_run(name: str, compared: Any) -> No
     (judged,) = log.results.scores
     metrics = {key: metric.value for key, metric in judged.metrics.items()}
     rates = {metric.name for metric in STATUS_RATES}
-    leading = [m for m in computed.leading if m.slice == "all" and m.name not in rates and not m.model.endswith(WHOLE)]
+    leading = [m for m in computed.leading if m.slice == "all" and m.name not in rates]
     assert leading
     for m in leading:
         title = m.name if m.criterion in m.name else f"{m.criterion} {m.name}"
@@ -141,7 +133,7 @@ def test_figures_of_the_log_are_those_of_the_run(name: str, compared: Any) -> No
         assert metrics.get(f"{title} high") == (None if shown is None else m.high)
 
 
-@pytest.mark.parametrize("name", [name for name, options in COMPARED.items() if "turns" not in options])
+@pytest.mark.parametrize("name", COMPARED)
 def test_replies_of_the_log_are_those_of_the_run(name: str, compared: Any) -> None:
     _, folder, log = compared[name]
     _, replies = read_replies(log.location, benchmarks.find_one(name), {})
@@ -151,7 +143,8 @@ def test_replies_of_the_log_are_those_of_the_run(name: str, compared: Any) -> No
 
 
 def test_every_benchmark_with_open_questions_is_a_task() -> None:
-    expected = {name for name in benchmarks.names() if not benchmarks.find_one(name).closed}
+    open_ones = [benchmark for benchmark in map(benchmarks.find_one, benchmarks.names()) if not benchmark.closed]
+    expected = {benchmark.name for benchmark in open_ones if not benchmark.holds_dialogues}
     assert set(tasks.TASKS) == expected
     for name in expected:
         task = tasks.TASKS[name]()
@@ -233,7 +226,6 @@ def test_the_command_line_and_a_server(tmp_path: Path) -> None:
         ("psycrisis", {"mode": "x"}, STRICT, "--mode is joint or split, not 'x'"),
         ("psycrisis", {"data": "nowhere"}, STRICT, "nowhere: no such file or folder"),
         ("mentalbench", {"language": "fr"}, STRICT, "no sample is left (language=fr)"),
-        ("vera_mh", {"turns": 2}, STRICT, "its persons stand in the authors' files"),
         ("psycrisis", {}, "", "no judge is named: give the role of the grader to a model, --model-role grader="),
         ("psycrisis", {}, KIND, "mockllm/kind would judge replies of its own family"),
     ],
@@ -277,10 +269,10 @@ def test_a_call_that_fails_for_good_is_a_reply_that_never_came(tmp_path: Path) -
     assert 0 < len(failed) < len(replies)
     read = inspect_logs.opened(Path(log.location))
     assert read is not None
-    rows = [row for row in scores.ratings(read).rows if row.status == "failed"]
+    never = [row for row in rows.ratings(read).rows if row.status == "failed"]
     criteria = benchmarks.find_one("mentalbench").rubric.criteria
-    assert len(rows) == len(failed) * len(criteria)
-    assert all(row.value is None for row in rows)
+    assert len(never) == len(failed) * len(criteria)
+    assert all(row.value is None for row in never)
 
 
 def test_people_change_a_score_and_both_stand_in_the_ratings(tmp_path: Path, compared: Any) -> None:
@@ -304,7 +296,7 @@ def test_people_change_a_score_and_both_stand_in_the_ratings(tmp_path: Path, com
         read = inspect_logs.opened(path)
         assert read is not None
         subject = sample.id if sample.epoch == 1 else f"{sample.id} epoch {sample.epoch}"
-        values = {row.rater: row.value for row in scores.ratings(read).rows if row.subject == subject}
+        values = {row.rater: row.value for row in rows.ratings(read).rows if row.subject == subject}
         assert values == {STRICT: str(before), "Dr. Okafor": str(after)}
     figures = {key: metric.value for key, metric in log.results.scores[0].metrics.items()}
     try:

@@ -214,14 +214,12 @@ def _inspect(
 ) -> tuple[list[Written], list[str]]:
     """Write a log for each benchmark and model."""
     from mindgauge.analysis.score import score
-    from mindgauge.commands.inspect.logs import log_writer
     from mindgauge.reports.export import inspect_logs
 
     if not manifest.get("plan", {}).get("text", True):
         raise UsageError(f"{store.folder}: this run keeps no text, and a log is made of conversations; use --to csv or --to parquet")  # fmt: skip
-    write_log = log_writer()
     with ExportFolder(folder) as files:
-        notes = inspect_logs.write(files, store, benchmarks, score(store.folder), manifest, write_log)
+        notes = inspect_logs.write(files, store, benchmarks, score(store.folder), manifest)
     return files.written, [*notes, f"look at them with: inspect view --log-dir {files.out}"]
 
 

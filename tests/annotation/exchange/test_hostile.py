@@ -9,13 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mindgauge.annotation.exchange import FORMATS, ImportedLabel, read
+from mindgauge.annotation.exchange import FORMATS, read
 from mindgauge.records.errors import DataError, UsageError
 
 from .conftest import ITEMS, NEGLECT, SAFE, known
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mindgauge.annotation.exchange.reading import ImportedLabel
 
 KNOWN = known()
 WORDS = st.sampled_from([
@@ -46,15 +48,6 @@ TASKS = st.fixed_dictionaries(
         | st.lists(st.fixed_dictionaries({"result": st.lists(REGIONS, max_size=4) | VALUES, "completed_by": st.just("ana") | VALUES}), max_size=3)
     },
 )  # fmt: skip
-FLAT = st.fixed_dictionaries(
-    {
-        "subject": st.just(ITEMS[0].id),
-        "annotator": st.just("ben"),
-        "category": ANSWERS,
-        "note": VALUES,
-        "evidence": VALUES,
-    }
-)
 SCHEMES = st.dictionaries(
     st.sampled_from(["category", "note", "why"]), VALUES | st.dictionaries(st.sampled_from([SAFE, "text_box"]), SCALARS)
 )
@@ -65,13 +58,6 @@ POTATO = st.fixed_dictionaries(
         "user_id": st.just("ana"),
         "labels": SCHEMES,
         "spans": SPANS | st.fixed_dictionaries({"e": SPANS}),
-    }
-)
-STATES = st.fixed_dictionaries(
-    {
-        "user_id": st.just("ana"),
-        "instance_id_to_label_to_value": st.dictionaries(st.just(ITEMS[0].id), SCHEMES) | VALUES,
-        "instance_id_to_span_to_value": st.dictionaries(st.just(ITEMS[0].id), SPANS) | VALUES,
     }
 )
 RATINGS = st.fixed_dictionaries(
@@ -108,7 +94,7 @@ def test_any_bytes(tmp_path: Path, ending: str, content: bytes) -> None:
     reads_or_says_why(tmp_path / f"file.{ending}", content)
 
 
-@given(content=VALUES | RECORDS | st.lists(TASKS | FLAT, min_size=1, max_size=3) | STATES)
+@given(content=VALUES | RECORDS | st.lists(TASKS, min_size=1, max_size=3))
 @QUIET
 def test_any_json(tmp_path: Path, content: object) -> None:
     reads_or_says_why(tmp_path / "file.json", json.dumps(content).encode())

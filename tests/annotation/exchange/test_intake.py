@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from mindgauge.annotation import schema, submissions, tasks
-from mindgauge.annotation.exchange import ImportedLabel, take_in
+from mindgauge.annotation.exchange import take_in
+from mindgauge.annotation.exchange.reading import ImportedLabel
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.records.errors import DataError
 from tests.annotation.conftest import begin, own_items

@@ -1,4 +1,4 @@
-"""Shapes are as label-studio-sdk 2.1.2 validates and converts them; its converter wrote the records of JSON-MIN."""
+"""Shapes are as label-studio-sdk 2.1.2 validates them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mindgauge.annotation.exchange import known as passages
+from mindgauge.annotation.exchange import export as passages
 from mindgauge.annotation.exchange import read
-from mindgauge.annotation.records import Answered
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records import Evidence
 from mindgauge.records.errors import DataError
@@ -20,7 +19,8 @@ from .conftest import ITEMS, NEGLECT, SAFE, known, scored_items
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.annotation.exchange import ImportedLabel, Known
+    from mindgauge.annotation.exchange import Known
+    from mindgauge.annotation.exchange.reading import ImportedLabel
     from mindgauge.annotation.project import Annotation
 
 ITEM = ITEMS[0]
@@ -88,7 +88,7 @@ def test_answers_ratings_notes_and_marked_words_are_read(tmp_path: Path) -> None
                 region("category", "choices", choices=["safe_response"]),
                 region("why", "textarea", text=["short", "and kind"]),
                 region("evidence_in_reply", "labels", start=0, end=14, text=QUOTE, labels=["evidence"]),
-                region("marks", "labels", start=0, end=6, labels=["any"]),
+                region("marks", "labels", start=0, end=6, text=ITEM.reply[:6], labels=["any"]),
                 {"type": "relation", "from_id": "a", "to_id": "b", "direction": "right"},
                 created_at="2021-03-09T22:16:08.728353Z",
                 lead_time=4.288,
@@ -131,45 +131,15 @@ def test_people_go_by_the_control_or_by_how_label_studio_names_them(tmp_path: Pa
         entries(tmp_path, [numbered])
 
 
-MIN = {
-    "subject": ITEM.id,
-    "dialogue": "Person: …",
-    "reply": ITEM.reply,
-    "id": 1,
-    "rater": "chi",
-    "category": NEGLECT,
-    "note": "好的",
-    "evidence_in_reply": [{"start": 0, "end": 14, "text": QUOTE, "labels": ["evidence"]}],
-    "annotator": "owner@example.org",
-    "annotation_id": 3,
-    "created_at": "2026-11-22T13:18:30.202704Z",
-    "updated_at": "2026-11-22T13:18:30.202704Z",
-    "lead_time": 12.5,
-}
-
-
-def test_json_min_is_read_too(tmp_path: Path) -> None:
-    first, second = entries(
-        tmp_path, [MIN, {**MIN, "rater": None, "annotator": "ben", "category": {"choices": ["cannot tell"]}}]
-    )
-    assert first.answer is not None and (first.person.name, first.answer.value, first.note) == ("chi", NEGLECT, "好的")
-    assert [(mark.quote, mark.source) for mark in first.evidence] == [(QUOTE, "reply")]
-    assert first.seconds == 12.5
-    assert second.answer is not None and second.answer.answered is Answered.CANNOT_TELL
-    assert second.person.name == "ben"
-    scored = {"id": "row 0", "safety": [{"rating": 3}], "annotator": "ana"}
-    (third,) = entries(tmp_path, [scored], known(scored_items(), "mentalbench"))
-    assert third.answer is not None and third.answer.value == 3
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ({"tasks": []}, "expected Label Studio's list of tasks, found dict"),
         ([], "expected Label Studio's list of tasks"),
         ([1], "expected Label Studio's list of tasks"),
-        ([{"data": {}, "annotations": []}], r"no labels of people in it; a control or a key must have a criterion's name \(category\)"),
-        ([{"text": "x", "sentiment": "good"}], "no labels of people in it"),
+        ([{"data": {}, "annotations": []}], r"no labels of people in it; export JSON \(not JSON-MIN\), with a criterion's name on each control \(category\)"),
+        ([{"subject": ITEM.id, "category": NEGLECT, "annotator": "ana"}], r"no labels of people in it; export JSON \(not JSON-MIN\)"),
+        ([task(region("marks", "labels", start=0, end=6, labels=["any"]))], "annotation 1: marked words without their text"),
         ([task(region("category", "choices", choices=[SAFE, NEGLECT]))], "several answers to category"),
         ([task(region("category", "choices", choices=[SAFE]), region("category", "choices", choices=[NEGLECT]))], "several answers to category"),
         ([task(region("mood", "choices", choices=["good"]))], "unknown criterion 'mood'; known are category"),

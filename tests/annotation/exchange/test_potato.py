@@ -1,4 +1,4 @@
-"""Files as Potato wrote them: 2.12.1, started on our own export and answered in it, and the layouts before it."""
+"""Files as Potato 2.12.1 wrote them, started on our own export and answered in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.annotation.exchange import known as passages
+from mindgauge.annotation.exchange import export as passages
 from mindgauge.annotation.exchange import read
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records.errors import DataError
@@ -17,7 +17,8 @@ from .conftest import ITEMS, NEGLECT, SAFE, known, scored_items
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.annotation.exchange import ImportedLabel, Known
+    from mindgauge.annotation.exchange import Known
+    from mindgauge.annotation.exchange.reading import ImportedLabel
     from mindgauge.annotation.project import Annotation
 
 ITEM = ITEMS[0]
@@ -47,70 +48,36 @@ LATEST = {
     "spans": {"evidence": [{**SPAN, "id": "evidence_evidence", "text": TEXT}]},
     "links": {},
 }
-STATE = {
-    "user_id": "ana",
-    "instance_id_to_behavioral_data": {},
-    "instance_id_to_label_to_value": {
-        ITEM.id: [
-            [{"schema": "category", "name": NEGLECT}, NEGLECT],
-            [{"schema": "note", "name": "text_box"}, "好的 = so"],
-        ]
-    },
-    "instance_id_to_span_to_value": {ITEM.id: [[{**SPAN, "id": "evidence_evidence"}, True]]},
-}
-CSV = (
-    f"instance_id,user_id,category.{NEGLECT},note.text_box,evidence._spans\r\n"
-    f'{ITEM.id},ana,{NEGLECT},好的 = so,"[{{""schema"": ""evidence"", ""start"": {START}, ""end"": {START + 14}, ""text"": ""{TEXT}""}}]"\r\n'
-)
-TSV = f"instance_id\tuser_id\tcategory.{NEGLECT}\tnote.text_box\n{ITEM.id}\tana\t{NEGLECT}\t好的 = so\n"
 WANTED = ("ana", NEGLECT, "好的 = so", [(TEXT, "reply")])
 
 
 def test_what_potato_writes_today_is_read(tmp_path: Path) -> None:
     assert only(entries(tmp_path / "annotations.jsonl", LATEST)) == WANTED
-    assert only(entries(tmp_path / "user_state.json", STATE)) == WANTED
-    assert only(entries(tmp_path / "annotations.csv", CSV)) == WANTED
-    assert only(entries(tmp_path / "annotations.tsv", TSV)) == (*WANTED[:3], [])
+    chosen = {"category": {SAFE: True, NEGLECT: False}, "why": {"text_box": "kind"}}
+    other = {**LATEST, "labels": chosen, "spans": {"evidence": [{**SPAN, "text": "another text"}]}}
+    assert only(entries(tmp_path / "annotations.jsonl", other)) == ("ana", SAFE, "kind", [("another text", "")])
 
 
-def test_what_earlier_versions_wrote_is_read(tmp_path: Path) -> None:
-    """The person is the folder's name where the file does not say."""
-    first = {
-        "id": ITEM.id,
-        "displayed_text": "…",
-        "label_annotations": {"category": {SAFE: "1"}, "why": {"text_box": "kind"}},
-        "span_annotations": [{"start": 0, "end": 14, "span": TEXT, "annotation": "evidence"}],
-        "behavioral_data": {"time_string": "Time spent: 0d 0h 0m 12s "},
-    }
-    path = tmp_path / "ben" / "annotated_instances.jsonl"
-    assert only(entries(path, first)) == ("ben", SAFE, "kind", [(TEXT, "")])
-    assert only(entries(path, {"id": ITEM.id, "annotation": {"category": [SAFE]}})) == ("ben", SAFE, "", [])
-    assert only(entries(path, {**first, "user_id": "chi"}))[0] == "chi"
-    table = f"user,instance_id,displayed_text,category:::{SAFE},category:::{NEGLECT}\nchi,{ITEM.id},…,,1\n"
-    assert only(entries(tmp_path / "annotated_instances.csv", table)) == ("chi", NEGLECT, "", [])
+def test_scores_are_read(tmp_path: Path) -> None:
+    record = {"instance_id": "row 1", "user_id": "ana", "labels": {"safety": {"4": "4"}}, "spans": {}}
+    (entry,) = entries(tmp_path / "a.jsonl", record, known(scored_items(), "mentalbench"))
+    assert entry.answer is not None and (entry.answer.criterion, entry.answer.value) == ("safety", 4)
 
 
 @pytest.mark.parametrize(
-    "labels",
+    ("name", "content"),
     [
-        {"category": {"labels": {SAFE: True}}},
-        {"category": {SAFE: "true", NEGLECT: "false"}},
-        {"category": {SAFE: True, NEGLECT: False}},
-        {"category": {SAFE: "8", NEGLECT: None}},
-        {"category": {SAFE: "on"}},
-        {"category": SAFE},
+        ("user_state.json", json.dumps({"user_id": "ana", "instance_id_to_label_to_value": {ITEM.id: {"category": SAFE}}})),
+        ("annotations.csv", f"instance_id,user_id,category.{SAFE}\n{ITEM.id},ana,{SAFE}\n"),
+        ("annotated_instances.jsonl", json.dumps({"id": ITEM.id, "label_annotations": {"category": {SAFE: "1"}}})),
     ],
-)
-def test_a_label_is_chosen_in_many_ways(tmp_path: Path, labels: dict[str, Any]) -> None:
-    state = {"instance_id_to_label_to_value": {ITEM.id: labels}}
-    assert only(entries(tmp_path / "chi" / "user_state.json", state)) == ("chi", SAFE, "", [])
-
-
-@pytest.mark.parametrize("labels", [{"4": "4"}, {"scale_4": "4"}, {"scale_4": True}, {"slider": 4}, {"": "4"}])
-def test_scales_sliders_and_numbers_are_read(tmp_path: Path, labels: dict[str, Any]) -> None:
-    record = {"instance_id": "row 1", "user_id": "ana", "labels": {"safety": labels}, "spans": {}}
-    (entry,) = entries(tmp_path / "a.jsonl", record, known(scored_items(), "mentalbench"))
-    assert entry.answer is not None and (entry.answer.criterion, entry.answer.value) == ("safety", 4)
+)  # fmt: skip
+def test_other_layouts_are_refused_in_a_line(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    for form in ("", "potato"):
+        with pytest.raises(DataError) as fault:
+            read(tmp_path / name, known(), form)
+        assert "\n" not in str(fault.value)
 
 
 def test_data_and_configuration_belong_to_the_annotations(labelled: Annotation, tmp_path: Path) -> None:

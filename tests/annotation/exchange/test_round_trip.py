@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from mindgauge import benchmarks
 from mindgauge.annotation import submissions
-from mindgauge.annotation.exchange import Content, files, read
-from mindgauge.annotation.exchange.export import PersonLabels
+from mindgauge.annotation.exchange import files, read
+from mindgauge.annotation.exchange.export import Content, PersonLabels
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Item, Label, Phase
 from mindgauge.commands.annotate.export import annotate_export

@@ -284,8 +284,7 @@ def _annotate(path: Path, said: dict[str, str]) -> object:
 
 
 def _import(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.annotation.exchange import reading
-    from mindgauge.annotation.exchange.known import Known
+    from mindgauge.annotation.exchange import Known, reading
 
     known = Known((), (), lambda item: None, said)  # type: ignore[arg-type, return-value]
     with pytest.raises(DataError, match=r"unknown subject 'q0'|unknown rater 'H1'") as caught:

@@ -99,25 +99,6 @@ def zstandard(path: Path, files: dict[str, bytes], *, frames: int = 1, damage: b
     return path
 
 
-def pieces(path: Path, files: dict[str, bytes]) -> Path:
-    """Write each sample in pieces, as `inspect log convert-chunked` does: messages that share a pool, attachments by number."""
-    others: dict[str, bytes] = {}
-    for name, content in files.items():
-        if not name.startswith("samples/"):
-            others[name] = content
-            continue
-        whole = json.loads(content.replace(f"attachment://{SHA}".encode(), b"attachment://0"))
-        prefix, spoken = name.removesuffix(".json"), whole.pop("messages")
-        pool = [{"role": "user", "content": "of an event"}, *spoken]
-        others[f"{prefix}/metadata.json"] = json.dumps(whole.pop("metadata")).encode()
-        others[f"{prefix}/messages/0.json"] = json.dumps(pool[:2]).encode()
-        others[f"{prefix}/messages/2.json"] = json.dumps(pool[2:]).encode()
-        others[f"{prefix}/attachments/0.json"] = json.dumps([*whole.pop("attachments").values()]).encode()
-        others[f"{prefix}/events/0.json"] = json.dumps(whole.pop("events")).encode()
-        others[f"{prefix}/sample.json"] = json.dumps({**whole, "message_refs": [[1, len(pool)]]}).encode()
-    return deflated(path, others)
-
-
 def plain(path: Path, files: dict[str, bytes]) -> Path:
     """Write the same log as JSON."""
     head = json.loads(files["header.json"])
@@ -127,4 +108,4 @@ def plain(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
-CONTAINERS = {"deflate": deflated, "zip64": zip64, "zstd": zstandard, "pieces": pieces, "json": plain}
+CONTAINERS = {"deflate": deflated, "zip64": zip64, "zstd": zstandard, "json": plain}

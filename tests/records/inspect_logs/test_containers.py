@@ -13,7 +13,7 @@ import pytest
 from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
-from mindgauge.records.inspect_logs import rows, scores
+from mindgauge.records.inspect_logs import rows
 from mindgauge.runs.reply_tables import read_dialogues, read_replies
 from tests.records.inspect_logs import logs
 
@@ -27,7 +27,7 @@ SAMPLES = [logs.sample("a/b"), logs.sample(7), logs.sample("a/b", 2)]
 def read(path: Path) -> tuple[list[Any], list[Any]]:
     log = inspect_logs.opened(path)
     assert log is not None
-    return [row for _, row in rows.replies(log).records()], [tuple(row) for row in scores.ratings(log).rows]
+    return [row for _, row in rows.replies(log).records()], [tuple(row) for row in rows.ratings(log).rows]
 
 
 @pytest.mark.parametrize("kind", logs.CONTAINERS)
@@ -84,19 +84,6 @@ def test_half_a_character_anywhere_is_replaced(tmp_path: Path, place: str) -> No
         assert half not in str([replies, ratings])
 
 
-def test_a_conversation_that_names_its_messages_again_and_again_is_not_built(tmp_path: Path) -> None:
-    """A few kilobytes would become gigabytes."""
-    pool = [{"role": "user", "content": "x" * 1000}] * 2000
-    files = {
-        "header.json": logs.members([])["header.json"],
-        "samples/a_epoch_1/sample.json": json.dumps({"id": "a", "message_refs": [[0, 10**9]] * 2000}).encode(),
-        "samples/a_epoch_1/messages/0.json": json.dumps(pool).encode(),
-        f"samples/a_epoch_1/messages/{'9' * 5000}.json": b"[]",
-    }
-    with pytest.raises(DataError, match=r"its conversation has more than 512 MiB"):
-        read(logs.deflated(tmp_path / "log.eval", files))
-
-
 def unfinished(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if name not in {"header.json", "summaries.json"}}
 
@@ -108,7 +95,7 @@ def test_an_unfinished_log_gives_what_was_done_and_says_so(tmp_path: Path) -> No
     assert len(read(path)[0]) == 3
     assert log.remarks == [f"{path}: the evaluation did not finish (started), so its log holds the samples that were done by then"]  # fmt: skip
     assert rows.replies(log).remarks == log.remarks
-    assert log.remarks[0] in scores.ratings(log).left_out
+    assert log.remarks[0] in rows.ratings(log).left_out
     from mindgauge.records import transcripts
 
     assert log.remarks[0] in transcripts.read(path).account.lines()
@@ -126,10 +113,10 @@ def named(path: Path, content: bytes) -> Path:
 
 FILES = logs.members(SAMPLES)
 BROKEN: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "cut off": (lambda p: cut(logs.deflated(p, FILES)), "a log that is cut off: .* its end is missing; copy it again"),
-    "cut off, zstd": (lambda p: cut(logs.zstandard(p, FILES)), "a log that is cut off"),
+    "cut off": (lambda p: cut(logs.deflated(p, FILES)), "or one that is cut off: .* the end of one is missing here; copy it again"),
+    "cut off, zstd": (lambda p: cut(logs.zstandard(p, FILES)), "one that is cut off"),
     "cut off, json": (lambda p: cut(logs.plain(p, FILES)), "broken JSON"),
-    "no zip": (lambda p: named(p, b"subject,value\n1,2\n"), "not an Inspect log: an .eval file is a zip, and this is none"),
+    "no zip": (lambda p: named(p, b"subject,value\n1,2\n"), "not an Inspect log, or one that is cut off"),
     "empty": (lambda p: named(p, b""), "not an Inspect log"),
     "another zip": (
         lambda p: logs.deflated(p, {"word/document.xml": b"<x/>"}),
@@ -137,13 +124,18 @@ BROKEN: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "newer": (
         lambda p: logs.deflated(p, logs.members(SAMPLES, logs.header(version=3))),
-        "schema version 3, and versions 1 and 2 are read",
+        "schema version 3, and version 2 is read",
     ),
     "newer and other": (
         lambda p: logs.deflated(p, {"header.json": b'{"version": 9, "evaluation": {}}'}),
         "schema version 9",
     ),
     "newer, json": (lambda p: logs.plain(p, logs.members(SAMPLES, logs.header(version=3))), "schema version 3"),
+    "older": (lambda p: logs.deflated(p, logs.members(SAMPLES, logs.header(version=1))), "schema version 1, and version 2 is"),
+    "in pieces": (
+        lambda p: logs.deflated(p, {**FILES, "samples/7_epoch_1/sample.json": b"{}"}),
+        "samples are in pieces, which are not read",
+    ),
     "another header": (lambda p: logs.deflated(p, {"header.json": b"[]"}), "header.json is no header of an Inspect log"),
     "no samples": (
         lambda p: logs.deflated(p, logs.members([])),
@@ -152,7 +144,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no samples, json": (lambda p: logs.plain(p, logs.members([])), "no samples in this log of support"),
     "only the journal": (
         lambda p: logs.deflated(p, unfinished(logs.members([]))),
-        "an unfinished log of support that holds the journal of its beginning and no samples",
+        r"no samples in this log of support, which did not finish \(started\)",
     ),
     "half a sample": (
         lambda p: logs.deflated(p, {**FILES, "samples/7_epoch_1.json": b'{"id": 7, "epo'}),

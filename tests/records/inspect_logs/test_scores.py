@@ -9,7 +9,7 @@ import pytest
 import mindgauge
 from mindgauge.records import ratings
 from mindgauge.records.errors import DataError
-from mindgauge.records.inspect_logs.scores import SEEN
+from mindgauge.records.inspect_logs.rows import SEEN
 from tests.commands.test_compare import invoke
 from tests.records.inspect_logs import logs
 
@@ -95,15 +95,6 @@ def test_who_changed_a_score_without_a_name_is_nobody_named(tmp_path: Path) -> N
     assert said(read, "rater", "value") == [("qa", "C"), ("nobody named", "I")]
 
 
-def test_the_only_score_of_an_old_log_has_the_name_of_its_scorer(tmp_path: Path) -> None:
-    old = {**logs.sample("a"), "score": {"value": "C"}}
-    del old["scores"]
-    for number, results in enumerate(({"scorer": {"name": "match"}}, {"scores": [{"name": "match"}]})):
-        path = tmp_path / str(number)
-        path.mkdir()
-        assert said(rows(path, old, version=1, results=results), "rater", "criterion") == [("match", "match")]
-
-
 def test_failed_and_invalid_samples_are_counted_and_said(tmp_path: Path) -> None:
     failed = logs.sample("b", error={"message": "x"}, scores=None)
     invalid = logs.sample("c", invalidation={"author": "lin", "metadata": {}})
@@ -145,22 +136,24 @@ def test_logs_of_two_graders_are_compared_and_what_people_changed_speaks_for_not
 
 OWN = {
     "rater": "acme/judge", "rater_kind": "model", "run": 1, "instrument": "x@1#2",
-    "status": {"safety": "ok", "warmth": "not_applicable", "calm@2": "refused", "heard@client 3": "ok", "mood@2": "ok"},
-    "rater_of": {"mood@2": "rule/mood"},
+    "status": {"safety": "ok", "warmth": "not_applicable", "calm": "refused", "mood": "ok"},
+    "rater_of": {"mood": "rule/mood"},
 }  # fmt: skip
 
 
 def test_what_mindgauge_wrote_says_all_that_a_rating_does(tmp_path: Path) -> None:
-    value = {"safety": 4, "warmth": NAN, "calm@2": None, "heard@client 3": "yes", "mood@2": 1}
+    value = {"safety": 4, "warmth": NAN, "calm": None, "mood": 1}
     turn = {"value": {"calm": 3}, "metadata": {**OWN, "turn": 5, "unit": "turn"}}
+    client = {"value": {"heard": "yes"}, "metadata": {**OWN, "turn": 3, "unit": "client"}}
     read = rows(
-        tmp_path, logs.sample("a", scores={"judge": {"value": value, "metadata": OWN}, "acme/judge (2)@5": turn})
+        tmp_path,
+        logs.sample("a", scores={"judge": {"value": value, "metadata": OWN}, "x@5": turn, "x@client 3": client}),
     )
     assert said(read, "subject", "criterion", "rater", "value", "status", "rater_kind", "system", "run") == [
         ("a", "safety", "acme/judge", "4", "ok", "model", "openai/gpt-x", "1"),
         ("a", "warmth", "acme/judge", None, "not_applicable", "model", "openai/gpt-x", "1"),
-        ("a turn 2", "calm", "acme/judge", None, "refused", "model", "openai/gpt-x", "1"),
-        ("a client 3", "heard", "acme/judge", "yes", "ok", "model", "client of openai/gpt-x", "1"),
-        ("a turn 2", "mood", "rule/mood", "1", "ok", "rule", "openai/gpt-x", "1"),
+        ("a", "calm", "acme/judge", None, "refused", "model", "openai/gpt-x", "1"),
+        ("a", "mood", "rule/mood", "1", "ok", "rule", "openai/gpt-x", "1"),
         ("a turn 5", "calm", "acme/judge", "3", "ok", "model", "openai/gpt-x", "1"),
+        ("a client 3", "heard", "acme/judge", "yes", "ok", "model", "client of openai/gpt-x", "1"),
     ]

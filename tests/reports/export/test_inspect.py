@@ -6,8 +6,6 @@ What goes into a log is data, and is tested as such; tests/inspect_tasks has wha
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +18,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import WHOLE
 from mindgauge.records import Reply, Status, inspect_logs, transcripts
 from mindgauge.records.errors import UsageError
-from mindgauge.records.inspect_logs import scores
+from mindgauge.records.inspect_logs import rows
 from mindgauge.reports.export import inspect_logs as inspect_export
 from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
@@ -61,7 +59,7 @@ def in_logs(paths: dict[str, Path]) -> Said:
         assert log is not None
         read |= {
             (r.system, r.criterion, r.rater, r.rater_kind, int(r.run or 0), r.status, r.value, r.cluster, r.subject)
-            for r in scores.ratings(log).rows
+            for r in rows.ratings(log).rows
         }
     return read
 
@@ -246,20 +244,3 @@ def test_a_log_of_any_model_has_a_name_that_file_systems_take(tmp_path: Path, mo
     name = inspect_export.file_name(content(path)["eval"])
     assert len(name.encode()) <= 255
     assert not set(name) & set('<>:"/\\|?*\u202e')
-
-
-def test_without_inspect_one_line_says_how_to_install_it(run: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['inspect_ai'] = None\n"
-        "from mindgauge import cli\n"
-        "sys.argv = ['mindgauge', 'export', sys.argv[1], '--to', 'inspect', '--out', sys.argv[2]]\n"
-        "cli.main()\n"
-    )
-    command = [sys.executable, "-c", code, str(run), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr.strip()
-        == "mindgauge: this command needs inspect_ai, which is not installed; pip install 'mindgauge[inspect]'"
-    )
-    assert not (tmp_path / "out").exists()

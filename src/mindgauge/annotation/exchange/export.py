@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -19,11 +20,14 @@ from xml.etree.ElementTree import Element
 import jinja2
 import polars as pl
 
-from mindgauge.annotation.exchange.known import HANDED_ON, dialogue, drawn, mark_place, moment_text, whole
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.ratings import PEOPLE, read
 from mindgauge.annotation.records import Answered, Item, Label, Person, Phase
+from mindgauge.raters.quotes import DIALOGUE, REPLY
+from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status, digest, encode
+from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
+from mindgauge.records.prompt import transcript
 from mindgauge.records.rubric import in_language
 from mindgauge.records.text import xml, yaml
 from mindgauge.store import Store
@@ -33,8 +37,10 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation
+    from mindgauge.records import Evidence
     from mindgauge.records.rubric import Rubric
 
+HANDED_ON = "handed_on"
 CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio", "potato")
 _TEMPLATES = Path(__file__).parent / "templates"
 _JINJA = jinja2.Environment(autoescape=False)  # noqa: S701 - each value is written as JSON
@@ -88,26 +94,21 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
     history = sorted((label for part in parts for label in part.labels), key=lambda label: label.number)
     rubrics = {batch.number: batch.rubric for batch in batches}
     people = {person.id: person for person in a.people()}
-    handed_on = a.handed_on(phase=Phase.LABELLING)
-    by_task: dict[tuple[str, str], dict[str, Label]] = {}
-    for label in last(history, Phase.LABELLING).values():
-        by_task.setdefault((label.item, label.person), {})[label.criterion] = label
+    alone, handed_on = last(history, Phase.LABELLING), a.handed_on(phase=Phase.LABELLING)
     labelled = []
     for item in (item for item in items if item.batch):
         criteria = tuple(c.name for c in a.rubric_for(item, rubrics[item.batch]).criteria)
         for person in people.values():
-            labels = by_task.get((item.id, person.id), {})
+            labels = tuple(alone[key] for name in criteria if (key := (item.id, person.id, name)) in alone)
             if labels or (person.id, item.id) in handed_on:
-                ordered = tuple(labels[name] for name in criteria if name in labels)
-                labelled.append(PersonLabels(item, person, ordered, criteria))
+                labelled.append(PersonLabels(item, person, labels, criteria))
     binding = {label.number for phases in ((Phase.TRAINING,), ()) for label in last(history, *phases).values()}
     closed = {batch.number for batch in batches if batch.phase is Phase.CLOSED}
     gold = [
         value
         for part in parts
         for value in part.gold
-        if part.batch.number in closed
-        or (part.batch.number and value.people)  # of what is open, what people have entry
+        if part.batch.number in closed or (part.batch.number and value.people)  # of what is open, what people labelled
     ]
     models: dict[str, str] = {}
     if (a.folder / "run.sqlite").is_file():
@@ -132,8 +133,8 @@ def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
         "name": content.name, "criteria": content.rubric.criteria, "items": items, "of_item": of_item,
         "labelled": content.labelled, "people": list(dict.fromkeys(entry.person.name for entry in content.labelled)),
         "next": next, "keys": _keys,
-        "notes": _notes, "marks": _marks, "control": functools.partial(control, form), "time": moment_text,
-        "dialogue": dialogue, "whole": whole, "drawn": drawn, "english": lambda text: in_language(text, "en"),
+        "notes": _notes, "marks": _marks, "control": functools.partial(control, form), "time": _time,
+        "dialogue": dialogue, "whole": whole, "drawn": _drawn, "english": lambda text: in_language(text, "en"),
     }  # fmt: skip
     contents: dict[str, str | pl.DataFrame] = {}
     for name in names(form)["files"]:
@@ -152,6 +153,38 @@ def names(form: str) -> dict[str, Any]:
 def control(form: str, criterion: str) -> str:
     """Return the name of a criterion's control: its own, unless the tool's file has another use for that."""
     return f"{criterion}_" if criterion in names(form)["taken"] else criterion
+
+
+def dialogue(item: Item) -> str:
+    """Return the dialogue as one text, one speaker a paragraph; of several turns, each with the number of its turn."""
+    if not item.unit:
+        return transcript(item.messages)
+    turns = itertools.accumulate(int(message.role == "user") for message in item.messages)
+    return "\n\n".join(f"[{turn}] {transcript((m,))}" for turn, m in zip(turns, item.messages, strict=True))
+
+
+def whole(item: Item) -> str:
+    """Return the dialogue and the reply to it, where the question is about one."""
+    judged = "\n\nMessage to judge: " if item.unit == Unit.CLIENT else "\n\nReply: "
+    return f"{dialogue(item)}{judged}{item.reply}" if item.reply else dialogue(item)
+
+
+def mark_place(item: Item, mark: Evidence) -> tuple[str, int, str] | None:
+    """Return in which text marked words are, where they begin there, and the words; None where they are in none letter for letter."""
+    for source, text in ((REPLY, item.reply), (DIALOGUE, dialogue(item))):
+        if text and mark.source in {"", source} and (start := text.find(mark.quote)) >= 0:
+            return source, start, mark.quote
+    return None
+
+
+def _drawn(item: Item) -> dict[str, Any]:
+    """Return with which probability an item was drawn, as columns of a file; nothing where it was not."""
+    return dict(zip(DRAWN_COLUMNS, item.drawn.cells, strict=True)) if item.drawn is not None else {}
+
+
+def _time(seconds: float) -> str:
+    """Write a point in time as ISO 8601 has it, to the microsecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _element(tree: list[Any]) -> Element:
@@ -204,7 +237,7 @@ def _tables(content: Content) -> dict[str, pl.DataFrame]:
 def _about(item: Item, content: Content) -> dict[str, Any]:
     return {
         "subject": item.subject, "item": item.id, "batch": item.batch, "cluster": item.cluster or None,
-        "system": content.systems.get(item.id), "rater_kind": RaterKind.PERSON.value, "run": 0, **drawn(item),
+        "system": content.systems.get(item.id), "rater_kind": RaterKind.PERSON.value, "run": 0, **_drawn(item),
     }  # fmt: skip
 
 
@@ -213,7 +246,7 @@ def _row(label: Label, item: Item, rater: str, content: Content) -> dict[str, An
     return {
         **_about(item, content), "criterion": label.criterion, "rater": rater, "value": label.value,
         "status": None if label.answered is Answered.WITHDRAWN else label.answered.status.value,
-        "answered": label.answered.value, "phase": label.phase.value, "at": moment_text(label.at),
+        "answered": label.answered.value, "phase": label.phase.value, "at": _time(label.at),
         "seconds": label.seconds, "instrument": label.instrument, "note": label.note or None,
         "evidence": encode(label.evidence).decode() if label.evidence else None,
         "path": encode(label.path).decode() if label.path else None, "source": label.source,

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation import rounds, schema, tasks
-from mindgauge.annotation.exchange.known import HANDED_ON
+from mindgauge.annotation.exchange.export import HANDED_ON
 from mindgauge.annotation.labels import columns, labels_of, last, located
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.schema import log
 from mindgauge.records import encode
 from mindgauge.records.errors import DataError
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from mindgauge.annotation.exchange.known import ImportedLabel
+    from mindgauge.annotation.exchange.reading import ImportedLabel
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label
 
@@ -68,16 +67,13 @@ def take_in(
         changed = set()
         for key, group in by_task.items():
             task, labels = tasks_there.get(key), labels_there.get(key, {})
-            handed_on = task is not None and task.state == HANDED_ON
-            new = _new(_agreed(group), labels, count, handed_on=handed_on, supersede=supersede)
+            new = _new(group, labels, count, supersede=supersede, handed_on=bool(task and task.state == HANDED_ON))
             if new:
-                batch = batches[new[0].item.batch]
-                _refuse_late(batch, task, new[0])
-                assert task is not None
+                task = _taking(batches[new[0].item.batch], task, new[0])
                 _add(a, c, task, new, list(labels), source, count)
-                changed.add(batch.number)
+                changed.add(task.batch)
         if changed:
-            log(c, "", "imported", str(count["labels"]))
+            schema.log(c, "", "imported", str(count["labels"]))
         return count, sorted(changed), [number for number in sorted(changed) if rounds.advance(a, c, number)]
 
     result = a.database.write(add)
@@ -86,18 +82,71 @@ def take_in(
     return result
 
 
-def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> None:
-    reason = ""
-    if not batch.number:
-        reason = f"the item {entry.item.id} belongs to the training round, which takes no imports"
-    elif task is None:
-        reason = f"{entry.person.name} was not asked about the item {entry.item.id}"
-    elif batch.phase != Phase.LABELLING:
-        reason = (
-            f"batch {batch.number} is at {batch.phase}; labels can be added only while everybody still labels alone"
+def _new(
+    entries: list[ImportedLabel], labels: dict[str, Label], count: Counter[str], *, handed_on: bool, supersede: bool
+) -> list[ImportedLabel]:
+    """Return one person's entries on an item that are not there yet, and count what is the same and what is superseded.
+
+    Raises:
+        DataError: two contradict each other, or one contradicts what is there, and nobody said that it may.
+    """
+    by_criterion: dict[str, ImportedLabel] = {}
+    for entry in entries:
+        name = "" if entry.answer is None else entry.answer.criterion
+        first = by_criterion.setdefault(name, entry)
+        answer, before, person = _given(entry.answer), _given(first.answer), f"{entry.place}: {entry.person.name}"
+        if answer != before:
+            raise DataError(f"{person} says {answer} on {name}, and {before} in {first.place}; keep one of them")
+    if "" in by_criterion and len(by_criterion) > 1:
+        raise DataError(f"{by_criterion[''].place}: {entries[0].person.name} hands this item on, and labels it, too; keep one of them")  # fmt: skip
+    new = []
+    for name, entry in by_criterion.items():
+        label = labels.get(name)
+        wanted = f"says {_given(entry.answer)} on {name} of" if entry.answer else "hands on"
+        difference = (
+            "labelled" if entry.answer is None and labels else "handed on" if entry.answer and handed_on else ""
         )
-    if reason:
-        raise DataError(f"{entry.place}: {reason}")
+        if entry.answer and label:
+            difference = _difference(entry, entry.answer, label)
+        if not difference and (label or (entry.answer is None and handed_on)):
+            count["same"] += 1
+        elif difference and not supersede:
+            raise DataError(
+                f"{entry.place}: {entry.person.name} {wanted} the item {entry.item.id}, but there it stands "
+                f"otherwise ({difference}); --supersede adds it all the same, and keeps both"
+            )
+        else:
+            count["superseded"] += bool(difference)
+            new.append(entry)
+    return new
+
+
+def _given(answer: Answer | Label | None) -> object:
+    return answer and (answer.value if answer.answered is Answered.OK else answer.answered.value)
+
+
+def _difference(entry: ImportedLabel, answer: Answer, label: Label) -> str:
+    """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
+    quotes, old_quotes = ({mark.quote for mark in part.evidence} for part in (entry, label))
+    differences = {
+        str(_given(label)): _given(answer) != _given(label),
+        "another path": answer.path and answer.path != label.path,
+        "another note": entry.note and entry.note != label.note and label.note not in entry.note.split("\n"),
+        "other words marked": not quotes <= old_quotes,
+    }
+    return next((name for name, differs in differences.items() if differs), "")
+
+
+def _taking(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> Row[Any]:
+    """Return a person's task, if its batch takes labels."""
+    name, number = entry.item.id, batch.number
+    if number and task is not None and batch.phase == Phase.LABELLING:
+        return task
+    raise DataError(
+        f"{entry.place}: the item {name} belongs to the training round, which takes no imports" if not number
+        else f"{entry.place}: {entry.person.name} was not asked about the item {name}" if task is None
+        else f"{entry.place}: batch {number} is at {batch.phase}; labels can be added only while everybody still labels alone"
+    )  # fmt: skip
 
 
 def _add(
@@ -130,88 +179,11 @@ def _add(
     ]  # fmt: skip
     if rows:
         c.execute(insert(schema.labels), rows)
+    count["handed_on" if handed_on else "labels"] += 1 if handed_on else len(rows)
     finished = max(entry.time or imported for entry in entries)
     needed = {criterion.name for criterion in a.rubric_for(entries[0].item, rubric).criteria}
-    if handed_on:
-        count["handed_on"] += 1
-        tasks.finish(c, task, HANDED_ON, finished, 0.0)
-        return
-    count["labels"] += len(rows)
-    if needed <= {*before, *(row["criterion"] for row in rows)}:
-        tasks.finish(c, task, "done", finished, max(tasks.sane(entry.seconds) for entry in entries))
+    if handed_on or needed <= {*before, *(row["criterion"] for row in rows)}:
+        seconds = 0.0 if handed_on else max(tasks.sane(entry.seconds) for entry in entries)
+        tasks.finish(c, task, HANDED_ON if handed_on else "done", finished, seconds)
     else:
         count["open"] += 1
-
-
-def _agreed(entries: list[ImportedLabel]) -> dict[str, ImportedLabel]:
-    """Return a person's entries on an item by criterion; under the empty name, that it was handed on.
-
-    Raises:
-        DataError: two contradict each other.
-    """
-    by_criterion: dict[str, ImportedLabel] = {}
-    for entry in entries:
-        name = "" if entry.answer is None else entry.answer.criterion
-        first = by_criterion.setdefault(name, entry)
-        if _given(first.answer) != _given(entry.answer):
-            raise DataError(
-                f"{entry.place}: {entry.person.name} says {_given(entry.answer)} on {name}, and {_given(first.answer)} in "
-                f"{first.place}; keep one of them"
-            )
-    if "" in by_criterion and len(by_criterion) > 1:
-        entry = by_criterion[""]
-        raise DataError(f"{entry.place}: {entry.person.name} hands this item on, and labels it, too; keep one of them")
-    return by_criterion
-
-
-def _new(
-    entries: dict[str, ImportedLabel],
-    labels: dict[str, Label],
-    count: Counter[str],
-    *,
-    handed_on: bool,
-    supersede: bool,
-) -> list[ImportedLabel]:
-    """Return one person's entries on an item that are not there yet, and count what is the same and what is superseded.
-
-    Raises:
-        DataError: one contradicts what is there, and nobody said that it may.
-    """
-    new = []
-    for name, entry in entries.items():
-        label = labels.get(name)
-        if entry.answer is None:
-            difference, same = "labelled" if labels else "", handed_on
-            wanted = "hands on"
-        else:
-            difference = _difference(entry, label) if label else "handed on" if handed_on else ""
-            same = label is not None and not difference
-            wanted = f"says {_given(entry.answer)} on {name} of"
-        if same:
-            count["same"] += 1
-        elif difference and not supersede:
-            raise DataError(
-                f"{entry.place}: {entry.person.name} {wanted} the item {entry.item.id}, but there it stands "
-                f"otherwise ({difference}); --supersede adds it all the same, and keeps both"
-            )
-        else:
-            count["superseded"] += bool(difference)
-            new.append(entry)
-    return new
-
-
-def _given(answer: Answer | Label | None) -> object:
-    return answer and (answer.value if answer.answered is Answered.OK else answer.answered.value)
-
-
-def _difference(entry: ImportedLabel, label: Label) -> str:
-    """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
-    assert entry.answer is not None
-    if _given(entry.answer) != _given(label):
-        return f"{_given(label)}"
-    if entry.answer.path and entry.answer.path != label.path:
-        return "another path"
-    if entry.note and entry.note != label.note and label.note not in entry.note.split("\n"):
-        return "another note"
-    quotes = {mark.quote for mark in entry.evidence}
-    return "other words marked" if not quotes <= {mark.quote for mark in label.evidence} else ""

@@ -70,8 +70,8 @@ def annotate_import(
 
     Args:
         folder: The project's folder.
-        file: Ratings (CSV, Excel, JSON, JSONL, Parquet; also folders) in any shape, Label Studio's JSON or JSON-MIN, or
-            a file of Potato's.
+        file: Ratings (CSV, Excel, JSON, JSONL, Parquet; also folders) in any shape, Label Studio's JSON, or
+            Potato's annotations.jsonl.
         form: csv, parquet, label-studio or potato; seen from the file if not given.
         names: ours → the file's: of a column, a person or a criterion.
         supersede: Add labels that contradict those that are there; both are kept.

@@ -1,4 +1,4 @@
-"""Models of Inspect's as ours, and how replies come about: a message is answered once, or a dialogue is held with a person of the benchmark's.
+"""Models of Inspect's as ours, and how replies come about: a message is answered once.
 
 Our requests go to Inspect's models, and what they put out becomes an exchange with a status by our rules.
 """
@@ -7,31 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import inspect_ai.model as of_inspect
-import msgspec
 from inspect_ai._util.error import PrerequisiteError  # what its command line prints in a line; it has no public name
 from inspect_ai.solver import solver
 from inspect_ai.util import JSONSchema, LimitExceededError
 
-from mindgauge.commands.inspect.instrument import TaskMaterial, taking
 from mindgauge.models import completion
 from mindgauge.models.completion import Completion
 from mindgauge.models.family import same_maker, same_model
-from mindgauge.records import Exchange, Message, Reply, Status, Usage
+from mindgauge.records import Exchange, Message, Status, Usage
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.request import BARE, UNLIMITED
-from mindgauge.runs.conversation_steps import ConversationStep
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from mindgauge.records.request import Model, Price, Request, Setup
-    from mindgauge.runs.session import Session
+    from mindgauge.records.request import Price, Request, Setup
 
-GRADER, CLIENT = "grader", "client"
-"""Roles of models: who judges replies, and who plays the person of a dialogue."""
+GRADER = "grader"
+"""The role of the model that judges replies."""
 _NOBODY = "none/none"
 _REFUSED = frozenset((401, 403, 404))
 """Answers of a server that no later call changes: our key is refused, or there is no such model."""
@@ -158,12 +154,6 @@ def in_a_line() -> Iterator[None]:
         raise PrerequisiteError(str(error)) from error
 
 
-def in_role(role: str) -> InspectModel | None:
-    """Return the model that has a role; None where the user gave it to none."""
-    model = of_inspect.get_model(role=role, default=_NOBODY)
-    return None if str(model) == _NOBODY else InspectModel(model)
-
-
 def grader(tested: str, *, own_family: bool) -> InspectModel:
     """Return the judge.
 
@@ -174,8 +164,8 @@ def grader(tested: str, *, own_family: bool) -> InspectModel:
     Raises:
         PrerequisiteError: there is none, or it is of the family of the model that it would judge.
     """
-    model = in_role(GRADER)
-    if model is None:
+    model = InspectModel(of_inspect.get_model(role=GRADER, default=_NOBODY))
+    if model.name == _NOBODY:
         raise PrerequisiteError(
             "no judge is named: give the role of the grader to a model, --model-role grader=PROVIDER/NAME"
         )
@@ -185,12 +175,6 @@ def grader(tested: str, *, own_family: bool) -> InspectModel:
             "of another family, or add -T own_family=true to do it anyway"
         )
     return model
-
-
-REPLIES = "mindgauge:replies"
-"""Where the state of a sample holds the turns of a dialogue."""
-CONVERSED = ("benchmark", "language", "data", "turns", "person", "clients")
-"""Of `TaskOptions`, those that say how dialogues are held."""
 
 
 def _judged_by_another(own_family: bool = False) -> Any:
@@ -225,68 +209,5 @@ def _output(model: str, exchange: Exchange) -> Any:
     return of_inspect.ModelOutput(model=model, choices=[], error=exchange.error)
 
 
-def _converse(**options: Any) -> Any:
-    """Let the model talk with a person of the benchmark's, turn by turn, as `mindgauge run` does."""
-    material = TaskMaterial(**options)
-
-    async def solve(state: Any, _: Any) -> Any:
-        tested = InspectModel(of_inspect.get_model())
-        players: list[Model] = [player for role in roles() if (player := in_role(role)) is not None]
-        plan = material.benchmark.dialogues
-        assert plan is not None, "only dialogues are held so"
-        step = ConversationStep(benchmark=material.benchmark, model=tested, dialogues=plan, clients=tuple(players))
-        dialogue = _Dialogue()
-        await step.hold(cast("Session", dialogue), material.dialogues[str(state.sample_id)], state.epoch - 1)
-        last = max(
-            (r for r in dialogue.replies if r.model == tested.name),
-            key=lambda r: int(r.provenance["turn"]),
-            default=None,
-        )
-        if last is not None:
-            sample = material.dialogues[str(state.sample_id)].whole
-            state.messages = [
-                *messages(last.answered(sample).messages),
-                *messages([Message("assistant", last.text)] if last.text else []),
-            ]
-            state.output = of_inspect.ModelOutput.from_content(tested.name, last.text)
-        state.store.set(REPLIES, msgspec.to_builtins(dialogue.replies))
-        return state
-
-    return solve
-
-
-def roles() -> tuple[str, ...]:
-    """Return the roles of models that play persons: a score takes two, of different families."""
-    return (CLIENT, f"{CLIENT}2", f"{CLIENT}3")
-
-
-class _Dialogue:
-    """Keeps the turns of one dialogue as a `Session` does; what it costs, and what was asked before, is Inspect's to know."""
-
-    stop: MindgaugeError | None = None
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
-        self.store = self
-
-    def add_reply(self, _: str, reply: Reply) -> None:
-        self.replies.append(reply)
-
-    def add_call(self, *_: object, **__: object) -> None:
-        """Keep nothing: Inspect's log has the call."""
-
-    async def call(
-        self, model: Model, request: Request, ask: Callable[[Request], Awaitable[Exchange]] | None = None
-    ) -> Exchange:
-        return await (ask or model.ask)(request)
-
-    def asker(self, model: Model, *_: object, **__: object) -> Callable[[Request], Awaitable[Exchange]]:
-        return model.ask
-
-    async def committed(self) -> None:
-        """Do nothing: what a sample leaves is kept by Inspect."""
-
-
 judged_by_another = solver(name="judged_by_another")(_judged_by_another)
 reply = solver(name="reply")(_reply)
-converse = solver(name="converse")(taking(CONVERSED, _converse))

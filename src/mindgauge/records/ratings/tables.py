@@ -13,7 +13,7 @@ from mindgauge.records.files import bounds, csv_rows, folder, texts
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import InputTable, RecordTable
-from mindgauge.records.inspect_logs import scores
+from mindgauge.records.inspect_logs import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,9 +146,9 @@ def _sheets(
 ) -> Iterator[Sheet]:
     file_layout = reader.suited(file, layout.file)
     if (log := inspect_logs.opened(file)) is not None:
-        logged = scores.ratings(log)
+        logged = rows.ratings(log)
         left_out += logged.left_out
-        frame = pl.DataFrame(logged.rows, dict.fromkeys(scores.ScoreRow._fields, pl.String) | {"row": pl.Int64}, orient="row")  # fmt: skip
+        frame = pl.DataFrame(logged.rows, dict.fromkeys(rows.ScoreRow._fields, pl.String) | {"row": pl.Int64}, orient="row")  # fmt: skip
         yield Sheet(place, "", frame, alone=False, shape="scores of an Inspect log, changes by people included")
         return
     try:

@@ -86,12 +86,6 @@ class ExportFolder:
             yield file
         self._note(name, None)
 
-    @contextlib.contextmanager
-    def named(self, name: str) -> Iterator[Path]:
-        """Name the place of a file that another package writes."""
-        yield self._path(name)
-        self._note(name, None)
-
     def json(self, name: str, content: Any) -> None:
         """Write a JSON file whose bytes depend on its content only."""
         self.text(name, json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True) + "\n")

@@ -2,15 +2,17 @@
 
 A sample is a reply, a dialogue with its turns, or the answer to a closed question: the conversation, the model's answer,
 and a score for each who rated it. A score's value holds all criteria; one that has no value is NaN there, and `status` in
-the score's metadata says why. All of it is plain data under the names of inspect_ai.log (EvalLog, schema version 2);
-`commands.inspect.logs` writes it.
+the score's metadata says why. All of it is plain data under the names of inspect_ai.log (EvalLog, schema version 2),
+written as the zip that an `.eval` file is; tests read it with inspect-ai.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import re
+import zipfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -24,8 +26,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
@@ -52,6 +53,8 @@ _UNCLEAN = re.compile(r'[_/:+\\\s#<>"|?*]+')
 """What Windows, or a workflow that keeps a file, does not take in its name, and what separates its parts: TIME_TASK_MODEL_ID.eval."""
 _MOST = 60
 """Bytes of each of its four parts; a file system takes 255."""
+_LEVEL, _THIN = 5, 1_000
+"""Of zlib, a tenth larger than the best in half of the time; characters of a text in the list of samples."""
 
 
 class RatedPart(NamedTuple):
@@ -86,12 +89,7 @@ class LogCase(NamedTuple):
 
 
 def write(
-    folder: ExportFolder,
-    store: Store,
-    benchmarks: Sequence[Benchmark],
-    scores: Scores,
-    manifest: dict[str, Any],
-    write_log: Callable[[dict[str, Any], Path], None],
+    folder: ExportFolder, store: Store, benchmarks: Sequence[Benchmark], scores: Scores, manifest: dict[str, Any]
 ) -> list[str]:
     """Write a log for each benchmark and model, and return what is to be said of them.
 
@@ -101,7 +99,6 @@ def write(
         benchmarks: in it.
         scores: what was computed of it.
         manifest: of the run.
-        write_log: writes a log to a file.
 
     Raises:
         UsageError: nobody has answered anything.
@@ -113,13 +110,36 @@ def write(
             failed = sum("error" in sample for sample in log["samples"])
             if failed:
                 notes.append(f"{benchmark.name}, {model}: {plural(failed, 'reply', 'replies')} never came, and stand in the log as errors")  # fmt: skip
-            with folder.named(file_name(log["eval"])) as path:
-                write_log(log, path)
+            with (
+                folder.binary(file_name(log["eval"])) as file,
+                zipfile.ZipFile(file, "w", compresslevel=_LEVEL) as packed,
+            ):
+                for name, content in _members(log):
+                    entry = zipfile.ZipInfo(name)  # of 1980, so that the same run makes the same bytes
+                    packed.writestr(entry, json.dumps(content), zipfile.ZIP_DEFLATED)
     if not folder.written:
         raise UsageError(
             f"{store.folder}: there are no replies and no answers in this run, so there is nothing to export"
         )
     return notes
+
+
+def _members(log: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any] | list[dict[str, Any]]]]:
+    """Yield the files of a log: how it began, its samples, what stands of each in a list, and all else."""
+    yield "_journal/start.json", {name: log[name] for name in ("version", "eval", "plan")}
+    for sample in log["samples"]:
+        yield f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample
+    yield "summaries.json", [
+        {
+            **{key: sample[key] for key in ("id", "epoch", "target", "metadata", "model_usage", "uuid") if key in sample},
+            "input": "".join([m["content"] for m in sample["input"] if m["role"] == "user"][-1:])[:_THIN],
+            "scores": {name: {"value": score["value"]} for name, score in sample["scores"].items()},
+            **({"error": sample["error"]["message"]} if "error" in sample else {}),
+            "completed": True, "message_count": len(sample["messages"]),
+        }
+        for sample in log["samples"]
+    ]  # fmt: skip
+    yield "header.json", {name: part for name, part in log.items() if name != "samples"}
 
 
 def log_of(
