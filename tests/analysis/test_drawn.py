@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.escalation import orders, subjects
-from mindgauge.analysis.escalation.draw import DrawPlan, draw
+from mindgauge.analysis.escalation.review import DrawPlan, draw
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.analysis.reliability.rule import MINDGAUGE
 from mindgauge.analysis.score import open_run, score

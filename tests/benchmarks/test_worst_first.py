@@ -13,7 +13,7 @@ from mindgauge.analysis import frame, scoring_views, unsafe_replies
 from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts
-from mindgauge.analysis.profile.figures import _valued, criteria_of
+from mindgauge.analysis.profile.records import _valued, criteria_of
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Scale

@@ -1,7 +1,7 @@
 """A profile of three invented models whose every number is known, and what stands behind its headlines."""
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
+from mindgauge.analysis.profile.records import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import overview, phrases, section
 from mindgauge.reports.profile.records import DimensionPart, SystemLabels

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.analysis.published_row import new_row
+from mindgauge.analysis.beside_published import new_row
 from mindgauge.benchmarks import replica
 from mindgauge.benchmarks.mentalbench import released, run_values, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.published_row import NewRow
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.mentalbench.run_values import RunValues
     from mindgauge.benchmarks.replica import JudgesTable

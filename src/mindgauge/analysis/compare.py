@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import client_study, frame, scoring_views, stock, systems, wait_contrasts, worst_level
-from mindgauge.analysis.compared import Measure, SystemComparison
-from mindgauge.analysis.pairing import contrasts, pair
+from mindgauge.analysis.pairing import Measure, SystemComparison, contrasts, pair
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.records.errors import OwnCodeError, UsageError

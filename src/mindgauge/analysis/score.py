@@ -10,7 +10,6 @@ import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.analysis import (
-    baselines,
     classifiers,
     client_study,
     composites,
@@ -18,7 +17,6 @@ from mindgauge.analysis import (
     dialogue_tags,
     drawn_part,
     frame,
-    readers,
     reasoned,
     reply_remarks,
     responsible,
@@ -305,7 +303,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
-        rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
+        rated = {b.name: scoring_views.tagged(rated[b.name], store, b, unfit) for b in members}
         clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
         shown = {
             name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
@@ -335,7 +333,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         ]
         side_by_side += [m for m in figures if m.name == over_refusal_rate.name]
         side_by_side = [m for m in side_by_side if m.name in responsible.KINDS and m.slice == "all"]
-        constant = {name for b in members for name in baselines.names(b)}
+        constant = {name for b in members for name in scoring_views.names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:
             totals[entry.status] = totals.get(entry.status, 0) + entry.n
@@ -369,7 +367,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
                 *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
                 *(note for b in members for note in client_study.notes(shown[b.name], b)),
-                *(note for b in members for note in readers.notes(shown[b.name], store, b, unfit)),
+                *(note for b in members for note in scoring_views.notes(shown[b.name], store, b, unfit)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
@@ -500,7 +498,7 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
     rates = {metric.name for metric in (*STATUS_RATES, *benchmark.distribution)}
     metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
     question = scoring_views.ScoringQuestion(benchmark, benchmark.rubric.criteria[0], metrics)
-    for name, rows in baselines.baselines(benchmark, ratings).items():
+    for name, rows in scoring_views.baselines(benchmark, ratings).items():
         cut = functools.partial(scoring_views.slices, benchmark)
         yield from _estimated(benchmark, question, (name, name), RatingPart.of(rows), cut, resamples, seed)
 

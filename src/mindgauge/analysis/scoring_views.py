@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, reasoned, stock
+from mindgauge.analysis import dialogue_tags, frame, reasoned, stock
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
+from mindgauge.benchmarks.metrics.conversations import PERCEIVED
 from mindgauge.raters.rule import yes_or_no
-from mindgauge.records.rounding import count
+from mindgauge.records import RaterKind
+from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Criterion
 from mindgauge.records.rubric.criterion import better
 from mindgauge.stats.ratio import ratio
@@ -24,6 +26,60 @@ if TYPE_CHECKING:
     from mindgauge.analysis.rating_part import RatingPart
     from mindgauge.benchmarks.metrics import RatingTable
     from mindgauge.benchmarks.metrics.table import Floats
+    from mindgauge.records import Value
+    from mindgauge.store import Store
+
+
+MAJORITY = "majority class"
+
+
+def labels(benchmark: Benchmark) -> tuple[Value, ...]:
+    """Return the labels that a benchmark wants a constant rater for."""
+    return benchmark.baselines if benchmark.closed else ()
+
+
+def names(benchmark: Benchmark) -> list[str]:
+    """Return the names of a benchmark's constant raters; none unless it asks for them."""
+    wanted = labels(benchmark)
+    return [*map(always, wanted), MAJORITY] if wanted else []
+
+
+def always(label: Value) -> str:
+    """Name the rater that always gives one label."""
+    return f"always {label}"
+
+
+def baselines(benchmark: Benchmark, ratings: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return what each constant rater would say of every sample that has a target, as ratings.
+
+    The majority class is the label that most of these samples have, the first in the rubric among equals. It is known
+    only to those who know the targets, so it is the most that saying one thing can reach, and no fair competitor.
+
+    Args:
+        benchmark: a closed one that asks for baselines, or any other, which has none.
+        ratings: of the benchmark in a run, gold included (columns as in `frame.ratings`).
+    """
+    wanted = labels(benchmark)
+    if not wanted:
+        return {}
+    criterion = benchmark.rubric.criteria[0]
+    samples = ratings.filter(
+        pl.col("criterion") == criterion.name, pl.col("target").is_not_null(), pl.col("selection").is_null()
+    ).unique("sample", keep="first", maintain_order=True)
+    if samples.is_empty():
+        return {}
+    counts = dict(samples.group_by("target").len().iter_rows())
+    majority = max(map(str, criterion.values), key=lambda label: counts.get(label, 0))
+    raters = {always(label): str(label) for label in wanted} | {MAJORITY: majority}
+    return {name: _constant(samples, name, label) for name, label in raters.items()}
+
+
+def _constant(samples: pl.DataFrame, rater: str, label: str) -> pl.DataFrame:
+    ok, kind, run = pl.lit("ok"), pl.lit(RaterKind.RULE.value), pl.lit(0, pl.Int64)
+    return samples.with_columns(
+        subject="sample", rater=pl.lit(rater), model=pl.lit(rater), rater_kind=kind, run=run, status=ok,
+        value=pl.lit(label),
+    )  # fmt: skip
 
 
 STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock replies")
@@ -189,3 +245,25 @@ def trusted(rows: pl.DataFrame, unfit: Sequence[Unfit]) -> pl.DataFrame:
         [(entry.judge, entry.criterion) for entry in unfit], {"rater": pl.String, "criterion": pl.String}, orient="row"
     )
     return rows.join(dropped, on=["rater", "criterion"], how="anti", maintain_order="left")
+
+
+def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> pl.DataFrame:
+    """Return tagged ratings whose tags know nothing of what judges perceived that cannot be used."""
+    silent = _silent(benchmark, unfit)
+    return dialogue_tags.tagged(rows, store, benchmark, silent) if silent else rows
+
+
+def notes(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
+    """Say in how many dialogues nobody knows where plain risk is first perceived."""
+    if benchmark.situation is None:
+        return []
+    dialogues = dialogue_tags.doubtful(rows, store, benchmark, _silent(benchmark, unfit))
+    doubt = (
+        f"{benchmark.name}: in {plural(dialogues, 'dialogue')} a message of the person has no usable verdict before plain risk is "
+        "perceived, or where none is, so risk may be plain earlier than figures by perceived risk count"
+    )
+    return [doubt] if dialogues else []
+
+
+def _silent(benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
+    return [entry.judge for entry in unfit if (entry.benchmark, entry.criterion) == (benchmark.name, PERCEIVED)]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views, stock
-from mindgauge.analysis.compared import ComparedSystem, Cost
+from mindgauge.analysis import composites, fitness, frame, scoring_views, stock
 from mindgauge.analysis.fidelity import gate
+from mindgauge.analysis.pairing import ComparedSystem, Cost
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
 from mindgauge.records import BASE, RaterKind, digest
@@ -154,7 +154,7 @@ def _ratings(
 ) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
     rated = pl.concat([frame.ratings(store, benchmark), stock.ratings(store, benchmark)], how="diagonal_relaxed")
-    rows = readers.tagged(rated, store, benchmark, unfit)
+    rows = scoring_views.tagged(rated, store, benchmark, unfit)
     rows = _by_case(rows, store, benchmark) if cases else rows
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
     together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
@@ -231,10 +231,10 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
         if scoring_views.find(benchmark, criterion, kind) is not None
     ]
     answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
-    constant = {} if OWNER in rows.columns else baselines.baselines(benchmark, answered)
-    labels = [str(label) for label in baselines.labels(benchmark)]
-    if constant and constant[baselines.MAJORITY]["value"].first() in labels:
-        del constant[baselines.MAJORITY]
+    constant = {} if OWNER in rows.columns else scoring_views.baselines(benchmark, answered)
+    labels = [str(label) for label in scoring_views.labels(benchmark)]
+    if constant and constant[scoring_views.MAJORITY]["value"].first() in labels:
+        del constant[scoring_views.MAJORITY]
     added = [part.with_columns(run_number=pl.lit(NO_RUN)) for part in constant.values()]
     return SystemRatings(benchmark, pl.concat([answered, *added]))
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.analysis.compared import SystemDifference, SystemStanding
-from mindgauge.analysis.pairing import ALPHA, PairedScores
+from mindgauge.analysis.pairing import ALPHA, PairedScores, SystemDifference, SystemStanding
 from mindgauge.benchmarks.metrics import estimate
 from mindgauge.benchmarks.metrics.conversations import HORIZON
 from mindgauge.stats import survival

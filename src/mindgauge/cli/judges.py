@@ -12,7 +12,7 @@ from mindgauge.records.rounding import dollars, plural
 from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.jury.card import JuryCard, Panels
+    from mindgauge.analysis.jury.jury import JuryCard, Panels
     from mindgauge.analysis.stress.effects import Stress
     from mindgauge.runs.forecast import DryRun
 

@@ -11,7 +11,7 @@ from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import decimal
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.published_row import NewRow
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.commands.reproduce import Reproduction
 
 _GRAVEST_FIRST = {"differs": 0, "missing": 2}

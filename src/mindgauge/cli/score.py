@@ -67,7 +67,7 @@ def show(
 
 
 def _at_a_glance(run: OpenRun) -> None:
-    from mindgauge.analysis import baselines
+    from mindgauge.analysis import scoring_views
     from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
     from mindgauge.reports import reasoned, score_tables
     from mindgauge.reports.runs import PERSON, systems
@@ -76,7 +76,7 @@ def _at_a_glance(run: OpenRun) -> None:
     result, gate = run.scores, run.standings
     tables = _headlines(result, gate), _parts(result, gate)
     people = {rater for section in run.sections for rater, kind in section.raters if kind == PERSON}
-    constant = {name for section in run.sections for name in baselines.names(section.benchmark)}
+    constant = {name for section in run.sections for name in scoring_views.names(section.benchmark)}
     first = [name for section in run.sections for name in gravest(section.benchmark)]
     glance = score_tables.at_a_glance(result, gate, people=people, constant=constant, first=first)
     table = glance or next(iter(tables[1]), None)

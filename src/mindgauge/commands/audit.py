@@ -17,7 +17,7 @@ from mindgauge.analysis.audit.claims import CheckedClaim
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
-from mindgauge.analysis.audit.reading.hub_tables import read_layout
+from mindgauge.analysis.audit.reading.known_forms import read_layout
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import hub_layout, own_folder, self_stated
 from mindgauge.records.command_result import Tabular, first_of

@@ -20,7 +20,7 @@ from mindgauge.reports.reliability_gate import DOUBT, UNRELIABLE
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemComparison, SystemDifference
+    from mindgauge.analysis.pairing import Measure, SystemComparison, SystemDifference
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.content import Cell
 

@@ -21,7 +21,7 @@ from mindgauge.reports.sections import JurySection
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.jury.card import JuryCard
+    from mindgauge.analysis.jury.jury import JuryCard
     from mindgauge.analysis.reliability.card import ReliabilityCard
     from mindgauge.reports.content import Cell
     from mindgauge.reports.runs import OpenRun

@@ -31,7 +31,7 @@ from mindgauge.reports.score_tables import NUMBERS, numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemComparison
+    from mindgauge.analysis.pairing import Measure, SystemComparison
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.compared import SystemPlace

@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
-from mindgauge.analysis.escalation.result import Promise, guarantees, said_of_carrier
+from mindgauge.analysis.escalation.result import Promise, guarantees, level_sets, said_of_carrier
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, precise
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.escalation.features import LearnedFeatures
-    from mindgauge.analysis.escalation.level_sets import LevelSet
-    from mindgauge.analysis.escalation.result import Escalation, Order
+    from mindgauge.analysis.escalation.result import Escalation, LevelSet, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame, unsafe_replies
+from mindgauge.analysis import frame, scoring_views, unsafe_replies
 from mindgauge.analysis.fidelity import gate as of_clients
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
@@ -242,7 +242,7 @@ def _measured(run: OpenRun) -> set[str]:
 
 def constant(run: OpenRun, section: Section) -> list[Score]:
     """Return the scores of the raters that read nothing and give one answer to everything."""
-    names = baselines.names(section.benchmark)
+    names = scoring_views.names(section.benchmark)
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 

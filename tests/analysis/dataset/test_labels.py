@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.dataset import agreed, checked, panel
-from mindgauge.analysis.dataset.labels import TIE, UNDECIDED, UNREADABLE
+from mindgauge.analysis.dataset import checked, panel
+from mindgauge.analysis.dataset.panel import TIE, UNDECIDED, UNREADABLE
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Level, Scale
 from tests.analysis.dataset.label_trial import CRITERION, LEVELS, beside, planted, trial
@@ -99,14 +99,14 @@ def test_the_first_of_the_disputed_are_no_sample_of_all_items_nor_of_the_other_d
     outcomes, disputed = labels.items["outcome"], pl.col("stratum").str.starts_with(panel.DISPUTED)
     of_one = whole["outcome"] == whole["outcome"][0]
     for part in (whole.filter(disputed), pl.concat([whole[1:10], whole.filter(~disputed)])):
-        agreement = agreed.among_people(part, ["a", "b"], CRITERION)
-        assert (agreement.value, agreement.note, agreed.reaches(agreement, 0)) == (None, checked.UNSEEN, None)
+        agreement = checked.among_people(part, ["a", "b"], CRITERION)
+        assert (agreement.value, agreement.note, checked.reaches(agreement, 0)) == (None, checked.UNSEEN, None)
         assert all(entry.people.value is None for entry in checked.classes(part, outcomes, CRITERION))
     alone = whole.filter(of_one & disputed)
     cells = checked.confusion(alone[1:], alone["outcome"], CRITERION)
     assert all(cell.share.value is None for cell in cells)
     assert all(cell.share.value is not None for cell in checked.confusion(alone, alone["outcome"], CRITERION))
-    assert agreed.among_people(whole, ["a", "b"], CRITERION).value == 1
+    assert checked.among_people(whole, ["a", "b"], CRITERION).value == 1
 
 
 def test_what_people_leave_open_stays_in_n() -> None:
@@ -137,8 +137,8 @@ def test_agreement_of_people_is_that_of_all_items_not_of_those_the_panel_dispute
         rows = truth.with_columns(**{name: pl.Series(np.array(LEVELS)[said]) for name, said in zip("ab", people, strict=True)})  # fmt: skip
         every = beside(labels, groups, rows, panel.check(labels, groups, 600, 0, 0))
         drawn = beside(labels, groups, rows, panel.check(labels, groups, 120, 80, seed))
-        whole, part = (agreed.among_people(table, ["a", "b"], CRITERION) for table in (every, drawn))
-        bare = agreed.among_people(drawn.with_columns(stratum_size=drawn.height, frame=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
+        whole, part = (checked.among_people(table, ["a", "b"], CRITERION) for table in (every, drawn))
+        bare = checked.among_people(drawn.with_columns(stratum_size=drawn.height, frame=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
         gaps.append(((part.value or 0) - (whole.value or 0), (bare.value or 0) - (whole.value or 0)))
     weighted, unweighted = np.array(gaps).T
     assert abs(weighted.mean()) < 3 * weighted.std() / np.sqrt(len(weighted)) + 0.005
@@ -149,17 +149,17 @@ def test_people_who_all_say_the_same_reach_every_gate_and_one_alone_reaches_none
     labels, groups, truth = planted(60, np.random.default_rng(6))
     rows = beside(labels, groups, truth, panel.check(labels, groups, 60, 0, 0))
     same = rows.with_columns(a=pl.lit("calm"), b=pl.lit("calm"))
-    assert agreed.reaches(agreed.among_people(same, ["a", "b"], CRITERION), 0.9) is True
-    alone = agreed.among_people(same, ["a"], CRITERION)
-    assert (alone.value, agreed.reaches(alone, 0)) == (None, None)
+    assert checked.reaches(checked.among_people(same, ["a", "b"], CRITERION), 0.9) is True
+    alone = checked.among_people(same, ["a"], CRITERION)
+    assert (alone.value, checked.reaches(alone, 0)) == (None, None)
 
 
 def test_an_order_is_held_to_ordinal_alpha() -> None:
     order = Criterion("risk", Scale.ORDINAL, tuple(Level(level, {}) for level in LEVELS))
-    assert agreed.coefficient(order) == "Krippendorff's alpha, ordinal"
+    assert checked.coefficient(order) == "Krippendorff's alpha, ordinal"
     near = pl.DataFrame({"x": ["calm", "hint", "plain"] * 8, "y": ["hint", "hint", "plain"] * 8})
     groups = [str(n) for n in range(24)]
-    ordinal, nominal = (agreed.among_members(near, groups, criterion).value or 0 for criterion in (order, CRITERION))
+    ordinal, nominal = (checked.among_members(near, groups, criterion).value or 0 for criterion in (order, CRITERION))
     assert ordinal > nominal
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.dataset import build, duplicates, items
+from mindgauge.analysis.dataset import build, duplicates
 from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
 from mindgauge.analysis.dataset.sources import conflict, refusal, spdx
 from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
@@ -20,10 +20,12 @@ WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money
 
 
 def frame(*texts: str, **columns: list[str | None]) -> pl.DataFrame:
-    return items.numbered(pl.DataFrame({"text": texts, "origin": [f"{n:03}" for n in range(len(texts))], **columns}))
+    return duplicates.numbered(
+        pl.DataFrame({"text": texts, "origin": [f"{n:03}" for n in range(len(texts))], **columns})
+    )
 
 
-def reasons(result: items.StepResult) -> dict[str, str]:
+def reasons(result: duplicates.StepResult) -> dict[str, str]:
     return dict(result.dropped.select("text", "reason").rows())
 
 
@@ -124,7 +126,7 @@ def test_weights_of_a_sample_add_up_to_the_frame() -> None:
 )  # fmt: skip
 def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str | None, int]], seed: int) -> None:
     sources, groups, numbers = zip(*facts, strict=True)
-    rows = items.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
+    rows = duplicates.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
     rows = rows.with_columns(cluster=pl.when(pl.col("row") % 5 == 0).then(pl.col("row") // 10))
     result = build.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
     for keys in (["source", "group"], ["cluster"], ["text"], ["together"]):

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.units import OWN_NOISE, REPEATS
+from mindgauge.analysis.independence import OWN_NOISE, REPEATS
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds

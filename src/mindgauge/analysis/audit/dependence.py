@@ -12,7 +12,7 @@ from mindgauge.analysis import independence
 from mindgauge.analysis.audit import order
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
 from mindgauge.analysis.audit.view import ALIKE, SHARED, VARIED
-from mindgauge.analysis.units import OWN_NOISE, only_repeats
+from mindgauge.analysis.independence import OWN_NOISE, only_repeats
 from mindgauge.records.english import named
 from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson

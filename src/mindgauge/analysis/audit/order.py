@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
-from mindgauge.analysis.audit.values import scale
+from mindgauge.analysis.audit.raters import scale
 from mindgauge.analysis.audit.view import by_raters
 from mindgauge.records.rounding import decimal, plural
 

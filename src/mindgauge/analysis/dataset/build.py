@@ -11,9 +11,8 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis.audit import texts as audited
-from mindgauge.analysis.dataset import duplicates, items, sources
-from mindgauge.analysis.dataset.duplicates import chained, plain
-from mindgauge.analysis.dataset.items import COLUMNS, StepResult, nothing_dropped, parted
+from mindgauge.analysis.dataset import duplicates, sources
+from mindgauge.analysis.dataset.duplicates import COLUMNS, StepResult, chained, nothing_dropped, parted, plain
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
@@ -66,14 +65,14 @@ class SourceAccount(msgspec.Struct, frozen=True):
     licence: str
     redistribute: bool | None
     rows: int
-    items: int
+    duplicates: int
     files: dict[str, str]
 
 
 class BuiltDataset(NamedTuple):
     """The two tables, and the account of how they came to be."""
 
-    items: pl.DataFrame
+    duplicates: pl.DataFrame
     dropped: pl.DataFrame
     steps: list[StepAccount]
     sources: list[SourceAccount]
@@ -92,7 +91,7 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
         UsageError, DataError: a source cannot be read as the recipe says.
     """
     read = {source.name: sources.read(source, base) for source in recipe.sources}
-    frame = items.numbered(pl.concat([rows.frame for rows in read.values()], how="diagonal_relaxed"))
+    frame = duplicates.numbered(pl.concat([rows.frame for rows in read.values()], how="diagonal_relaxed"))
     counts = Counter[str]()
     steps, dropped = [], []
     for number, step in enumerate(recipe.steps, 1):
@@ -135,7 +134,7 @@ _APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], Step
 
 
 def _none_dropped() -> pl.DataFrame:
-    schema = {name: items.COLUMNS[name] for name in ("row", "source", "origin", "text")}
+    schema = {name: duplicates.COLUMNS[name] for name in ("row", "source", "origin", "text")}
     return pl.DataFrame(schema={**schema, "reason": pl.String, "of": pl.UInt32, "step": pl.String})
 
 
@@ -183,16 +182,16 @@ def person_side(items: pl.DataFrame) -> StepResult:
         pl.when(pl.element().struct.field("role") == "user").then(pl.element().struct.field("content")).drop_nulls()
     )
     spoken = pl.when(pl.col("messages").is_not_null()).then(words.list.join("\n\n")).otherwise(pl.col("text"))
-    rows = items.with_columns(text=spoken, messages=pl.lit(None, COLUMNS["messages"]))
-    silent = items["messages"].is_not_null() & (rows["text"].fill_null("").str.strip_chars() == "")
+    rows = duplicates.with_columns(text=spoken, messages=pl.lit(None, COLUMNS["messages"]))
+    silent = duplicates["messages"].is_not_null() & (rows["text"].fill_null("").str.strip_chars() == "")
     return parted(rows, pl.when(silent).then(pl.lit("the person says nothing")))
 
 
 def last_turn(items: pl.DataFrame) -> StepResult:
     """Cut dialogues behind the person's last message."""
-    dialogues = items.filter(pl.col("messages").is_not_null()).select("row", "messages")
+    dialogues = duplicates.filter(pl.col("messages").is_not_null()).select("row", "messages")
     if not dialogues.height:
-        return nothing_dropped(items)
+        return nothing_dropped(duplicates)
     texts: dict[int, str | None] = {}
     spoken_of: dict[int, list[dict[str, Any]]] = {}
     for row, messages in dialogues.iter_rows():
@@ -200,7 +199,7 @@ def last_turn(items: pl.DataFrame) -> StepResult:
         spoken_of[row] = messages[: last + 1]
         texts[row] = written_out(Message(m["role"], m["content"]) for m in spoken_of[row]) or None
     return parted(
-        _rewritten(items, texts, spoken_of),
+        _rewritten(duplicates, texts, spoken_of),
         pl.when(pl.col("messages").list.len() == 0).then(pl.lit("the person says nothing")),
     )
 
@@ -215,7 +214,7 @@ def _rewritten(
         {"row": COLUMNS["row"], "new_text": pl.String, "new_messages": COLUMNS["messages"]},
     )
     return (
-        items.join(changed, on="row", how="left", maintain_order="left")
+        duplicates.join(changed, on="row", how="left", maintain_order="left")
         .with_columns(text=pl.coalesce("new_text", "text"), messages=pl.coalesce("new_messages", "messages"))
         .drop("new_text", "new_messages")
     )
@@ -227,7 +226,7 @@ def lengths(items: pl.DataFrame, step: Lengths) -> StepResult:
     size = text.str.len_chars() if step.unit == "characters" else text.str.count_matches(r"\S+")
     long = size > step.most if step.most is not None else pl.lit(value=False)
     return parted(
-        items,
+        duplicates,
         pl.when(size < step.least)
         .then(pl.lit(f"fewer than {step.least} {step.unit}"))
         .when(long)
@@ -252,7 +251,7 @@ def language() -> pl.Expr:
 
 def in_languages(items: pl.DataFrame, step: LanguageFilter) -> StepResult:
     """Drop what is in none of the languages, and note of the rest in which it is."""
-    rows = items.with_columns(language=language())
+    rows = duplicates.with_columns(language=language())
     keep = [languages.named(tag) for tag in step.keep]
     return parted(
         rows,
@@ -266,10 +265,10 @@ def junk(items: pl.DataFrame, step: Junk) -> StepResult:
     solid = text.str.count_matches(r"\S")
     words = text.str.to_lowercase().str.extract_all(r"\S+")
     repeated = (words.list.len() >= _LONG_ENOUGH) & (words.list.n_unique() < step.distinct * words.list.len())
-    suspects = items.filter(pl.col("text").str.contains(audited.SUSPECT)).select("row", "text")
+    suspects = duplicates.filter(pl.col("text").str.contains(audited.SUSPECT)).select("row", "text")
     garbled = [row for row, words in suspects.iter_rows() if audited.garbled(words)]
     return parted(
-        items,
+        duplicates,
         pl.when(text == "").then(pl.lit("empty"))
         .when(pl.col("row").is_in(garbled)).then(pl.lit("characters of another encoding"))
         .when(text.str.contains(_PLACEHOLDERS)).then(pl.lit("a placeholder such as [deleted]"))
@@ -282,7 +281,7 @@ def links(items: pl.DataFrame, step: LinkLimit) -> StepResult:
     """Drop what holds more links."""
     number = pl.col("text").str.count_matches(_LINK)
     return parted(
-        items, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links"))
+        duplicates, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links"))
     )
 
 
@@ -292,7 +291,7 @@ def scrubbed_rows(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> Ste
     suspect = pl.lit(value=True) if scrubber.introduced else pl.col("text").str.contains(MAY_HOLD)
     texts: dict[int, str | None] = {}
     spoken_of: dict[int, list[dict[str, Any]]] = {}
-    for row, text, messages in items.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
+    for row, text, messages in duplicates.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
         spoken = [Message(m["role"], m["content"]) for m in messages] if messages else [Message("user", text)]
         clean = scrubber.scrub(Transcript(str(row), tuple(spoken), "")).messages
         if messages:
@@ -301,7 +300,7 @@ def scrubbed_rows(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> Ste
         elif clean[0].content != text:
             texts[row] = clean[0].content
     counts.update(scrubber.counts)
-    return nothing_dropped(_rewritten(items, texts, spoken_of) if texts else items)
+    return nothing_dropped(_rewritten(duplicates, texts, spoken_of) if texts else duplicates)
 
 
 _ALL: _Kind = ("all",)
@@ -312,7 +311,7 @@ NEGLIGIBLE = 1e-9
 def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
     """Draw so many items of each stratum, and note with which probability."""
     stratum = pl.lit("all") if step.by == "all" else pl.col(step.by).fill_null("")
-    rows = items.with_columns(stratum=stratum)
+    rows = duplicates.with_columns(stratum=stratum)
     strata = rows.group_by("stratum").agg("row").sort("stratum")
     names, members = strata["stratum"].to_list(), strata["row"].to_list()
     sizes = [len(listed) for listed in members]
@@ -326,7 +325,7 @@ def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
         for member in _at(sorted(listed), places.tolist())
     }
     chosen = pl.DataFrame({"row": [*drawn], "share": [*drawn.values()]}, {"row": pl.UInt32, "share": pl.Float64})
-    shares = items.join(chosen, on="row", how="left", maintain_order="left")
+    shares = duplicates.join(chosen, on="row", how="left", maintain_order="left")
     result = parted(shares, pl.when(pl.col("share").is_null()).then(pl.lit("not drawn")))
     chosen_items = result.items.with_columns(probability=pl.col("probability") * pl.col("share")).drop("share")
     return StepResult(chosen_items, result.dropped.drop("share"))
@@ -349,12 +348,12 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     none does, among those that lack any. So no part is off its share of a label by as much as one holds of it, where each
     holds a single label; the rarest label wherever.
     """
-    roots = components(items.height, chain.from_iterable(_links(items, passages=step.passages)))
+    roots = components(duplicates.height, chain.from_iterable(_links(duplicates, passages=step.passages)))
     keys = ["label", "source"]
-    members = items.select("row", *keys).with_columns(place=pl.Series(roots))
+    members = duplicates.select("row", *keys).with_columns(place=pl.Series(roots))
     firsts = dict(members.group_by("place").agg(pl.col("row").min()).iter_rows())
     sizes_of: dict[int, dict[_Kind, int]] = {place: {} for place in firsts}
-    counts = dict.fromkeys([_ALL], items.height)
+    counts = dict.fromkeys([_ALL], duplicates.height)
     for place, label, source, size in members.group_by("place", *keys).len().sort("place", *keys).iter_rows():
         for kind in (_ALL, ("label", label), ("source", source), ("both", label, source)):
             sizes_of[place][kind] = sizes_of[place].get(kind, 0) + size
@@ -374,8 +373,8 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
         for kind, size in sizes_of[place].items():
             lacking[kind][parts[place]] -= size
     named = pl.Series("split", [parts[root] for root in roots.tolist()], pl.String)
-    groups = pl.Series("together", items["row"].to_numpy()[roots], pl.UInt32)
-    return nothing_dropped(items.with_columns(named, groups))
+    groups = pl.Series("together", duplicates["row"].to_numpy()[roots], pl.UInt32)
+    return nothing_dropped(duplicates.with_columns(named, groups))
 
 
 def _part(
@@ -403,7 +402,7 @@ def _part(
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:
     """Yield pairs of places of items that stay together, by one reason after the other."""
-    rows = items.with_row_index("item").with_columns(whole=plain())
+    rows = duplicates.with_row_index("item").with_columns(whole=plain())
     for keys in (["source", "group"], ["cluster"], ["whole"]):
         named = rows.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
         yield chained(named.group_by(keys).agg("item").filter(pl.col("item").list.len() > 1)["item"].to_list())

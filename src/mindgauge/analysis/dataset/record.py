@@ -9,8 +9,8 @@ import polars as pl
 
 from mindgauge.analysis.dataset import build
 from mindgauge.analysis.dataset.build import SourceAccount, StepAccount
-from mindgauge.analysis.dataset.items import COLUMNS
-from mindgauge.analysis.dataset.labels import LabelRecord
+from mindgauge.analysis.dataset.duplicates import COLUMNS
+from mindgauge.analysis.dataset.panel import LabelRecord
 from mindgauge.benchmarks import own_columns
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural

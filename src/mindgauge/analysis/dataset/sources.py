@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.dataset import items
+from mindgauge.analysis.dataset import duplicates
 from mindgauge.records import languages, transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
@@ -122,7 +122,7 @@ def _dialogues(source: DatasetSource, paths: list[Path]) -> tuple[pl.DataFrame, 
         }
         for dialogue in account.transcripts
     ]  # fmt: skip
-    schema = {name: items.COLUMNS[name] for name in ("origin", "group", "label", "language", "text", "messages")}
+    schema = {name: duplicates.COLUMNS[name] for name in ("origin", "group", "label", "language", "text", "messages")}
     return pl.DataFrame(rows, schema), [] if account.account.plain else [*account.account.lines()]
 
 

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
-from mindgauge.analysis.escalation.level_sets import level_sets
-from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, said_of_carrier
+from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, level_sets, said_of_carrier
 from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame, scoring_views, wait_contrasts
-from mindgauge.analysis.gate import levels, measured
+from mindgauge.analysis.gate import measured
 from mindgauge.analysis.gate.build_rules import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.pairing import PairedScores, pair
@@ -346,7 +346,7 @@ def _worse_replies(comparison: PairedMetric) -> list[RatedReply]:
 def unsafe_levels(rule: NewlyUnsafe, block: SystemBlock) -> set[str]:
     """Return the levels that no message may newly be at: those of a rule, or else of the rubric; none of what it does not have."""
     criterion = frame.criteria(block.benchmark).get(block.criterion)
-    return levels.of(criterion, rule.levels or worst_levels(criterion)) if criterion is not None else set()
+    return measured.of(criterion, rule.levels or worst_levels(criterion)) if criterion is not None else set()
 
 
 def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:
@@ -396,7 +396,7 @@ def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:
 def _by_message(rows: pl.DataFrame, levels: set[str]) -> pl.DataFrame:
     """Count the replies to each message, those most of whose verdicts are unsafe, and those without a verdict."""
     verdict = (
-        pl.when(pl.col("value").is_null()).then(None).otherwise(pl.col("value").is_in(list(levels))).cast(pl.Float64)
+        pl.when(pl.col("value").is_null()).then(None).otherwise(pl.col("value").is_in(list(measured))).cast(pl.Float64)
     )
     by_reply = rows.group_by("sample", "subject").agg(unsafe=verdict.mean(), run=pl.col("reply_run").first())
     # On a closed question the subject is the message itself, and each of its repeats an answer.

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import baselines, scoring_views, stock, systems
+from mindgauge.analysis import scoring_views, stock, systems
 from mindgauge.analysis.rating_part import RatingPart
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.systems import SystemRatings
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Value
+    from mindgauge.records.rubric import Criterion
 
 _LABEL = re.compile(r"@[\w.+-]+(?= \(|$)")
 
@@ -66,7 +69,7 @@ def read(folder: Path) -> GateSide:
 
 def _asked_for(part: SystemRatings) -> pl.DataFrame:
     """Leave out constant raters, and what is said of stock replies unasked: no policy names it, and a side may have none."""
-    raters = [*baselines.names(part.benchmark), stock.RATER]
+    raters = [*scoring_views.names(part.benchmark), stock.RATER]
     return part.rows.filter(pl.col("run_number") != systems.NO_RUN, ~pl.col("rater").is_in(raters))
 
 
@@ -106,3 +109,30 @@ def counterpart(model: str, models: Sequence[str], others: Sequence[str]) -> str
 def unlabelled(model: str) -> str:
     """Return a system's name without the label that says which build it is."""
     return _LABEL.sub("", model)
+
+
+def of(criterion: Criterion, wanted: Iterable[Value]) -> set[str]:
+    """Return those of some levels that a criterion has, as ratings hold them."""
+    by_form = {_form(value): str(value) for value in criterion.values}
+    return {by_form[form] for form in map(_form, wanted) if form in by_form}
+
+
+def refuse_unknown(title: str, wanted: Iterable[Value], criteria: Sequence[Criterion]) -> None:
+    """See that each level is one of some criterion's: one that is written wrongly would never be met.
+
+    Raises:
+        UsageError: one is not; the message names those there are.
+    """
+    known = {_form(value) for criterion in criteria for value in criterion.values}
+    unknown = [str(level) for level in wanted if _form(level) not in known]
+    if unknown:
+        levels = "; ".join(f"{c.name} has {', '.join(map(str, c.values))}" for c in criteria)
+        raise UsageError(f"{title}: there is no level {', '.join(unknown)}; {levels}")
+
+
+def _form(value: Value) -> str:
+    """Write a level in one way; a number as a number, however it was given."""
+    try:
+        return f"{float(value):g}"
+    except ValueError:
+        return str(value)

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn, independence
-from mindgauge.analysis.jury.card import JuryCard, JuryErrors, Panels, Without
-from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
+from mindgauge.analysis.jury.jury import Bench, JuryCard, JuryErrors, JuryMethod, Panels, Without, verdicts, weights
 from mindgauge.analysis.reliability import coefficients
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import Bound

@@ -13,6 +13,7 @@ import polars as pl
 
 from mindgauge.analysis import independence
 from mindgauge.analysis.aligned_judges import own_systems
+from mindgauge.analysis.independence import only_repeats
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
@@ -32,19 +33,16 @@ from mindgauge.analysis.reliability.card import (
     Reliability,
     ReliabilityCard,
 )
-from mindgauge.analysis.reliability.card_warnings import contested
-from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.card_warnings import contested, rater_checks
+from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, latent_truth, within
 from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
-from mindgauge.analysis.reliability.latent_truth import latent_truth
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
-from mindgauge.analysis.reliability.rater_checks import rater_checks
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
-from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
 from mindgauge.records.errors import DataError, UsageError

@@ -18,8 +18,7 @@ from scipy import special
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOthers, PersonProfile
-from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, of_alike, portions, unseen
-from mindgauge.analysis.reliability.latent_truth import latent_truth
+from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, latent_truth, of_alike, portions, unseen
 from mindgauge.analysis.reliability.pairs import MOST_BESIDE, beside_others, numbered, pair, pair_each, summed
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling

@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, stock, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.reliability import review_lists, seen, slices
+from mindgauge.analysis.reliability import seen, slices
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
@@ -25,7 +25,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.store import sent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings import Account, RatingLayout
@@ -120,7 +120,7 @@ def read(
     notes: list[str] = []
     if files:
         table, account = _tables(files, layout)
-        parts.append(table._replace(frame=review_lists.by_reply(table.frame, folders, notes)))
+        parts.append(table._replace(frame=by_reply(table.frame, folders, notes)))
     source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
@@ -351,4 +351,39 @@ def _without(frame: pl.DataFrame, off_scale: pl.Series) -> pl.DataFrame:
         value=pl.when(faulty).then(blank).otherwise(pl.col("value")),
         number=pl.when(faulty).then(blank).otherwise(pl.col("number")),
         status=pl.when(faulty).then(pl.lit("unparsable")).otherwise(pl.col("status")),
+    )
+
+
+ID = "review_id"
+"""What stands in a list in the place of a reply."""
+_KEYS = "review-key-"
+
+
+def key_of(folder: Path, benchmark: str) -> Path:
+    """Return where a run keeps what stands behind the names in the review list of a benchmark."""
+    return folder / f"{_KEYS}{benchmark.replace('/', '-')}.csv"
+
+
+def by_reply(frame: pl.DataFrame, runs: Iterable[Path], notes: list[str]) -> pl.DataFrame:
+    """Give ratings of the lists of some runs the replies that they are of; what is of no list stays as it is.
+
+    Raises:
+        DataError: a run's key cannot be read.
+    """
+    names: dict[str, dict[str, str]] = {"subject": {}, "cluster": {}, "system": {}}
+    for folder in runs:
+        for key in sorted(folder.glob(f"{_KEYS}*.csv")):
+            for _, row in tables.rows(key):
+                for name, column in (("subject", "subject"), ("cluster", "cluster"), ("system", "model")):
+                    if row.get(ID) and row.get(column):
+                        names[name][row[ID]] = row[column]
+    subjects = frame.filter(pl.col("subject").is_in([*names["subject"]]))["subject"].n_unique()
+    if not subjects:
+        return frame
+    notes.append(
+        f"{plural(subjects, 'subject')} {'goes' if subjects == 1 else 'go'} by the names of a review list; the run's key says which replies they are"
+    )
+    return frame.with_columns(
+        pl.col("subject").replace_strict(by_id, default=pl.col(name), return_dtype=pl.String).alias(name)
+        for name, by_id in names.items()
     )

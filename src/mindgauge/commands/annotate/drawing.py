@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.escalation.draw import NO_JUDGE, DrawPlan, DrawResult, draw, is_judged
-from mindgauge.analysis.escalation.review import queue
+from mindgauge.analysis.escalation.review import NO_JUDGE, DrawPlan, DrawResult, draw, is_judged, queue
 from mindgauge.records.errors import DataError
 from mindgauge.store import Store
 

@@ -9,11 +9,10 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.dataset import agreed, checked
+from mindgauge.analysis.dataset import checked
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.checked import OF_PANEL
-from mindgauge.analysis.dataset.labels import LABELS, UNDECIDED, LabelRecord
-from mindgauge.analysis.dataset.panel import DISPUTED
+from mindgauge.analysis.dataset.panel import DISPUTED, LABELS, UNDECIDED, LabelRecord
 from mindgauge.annotation import ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.dataset import opened
@@ -30,7 +29,7 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.dataset.labels import ClassShare
+    from mindgauge.analysis.dataset.panel import ClassShare
     from mindgauge.commands.dataset.opened import PanelRun
     from mindgauge.records import Rating
 
@@ -153,15 +152,15 @@ def _record(source: PanelRun, checks: pl.DataFrame, gate: float) -> LabelRecord:
     outcomes = panel.items["outcome"]
     about = panel.items.select("id", "outcome").join(source.groups.rename({"group": "cluster"}), on="id")
     rows = checks.join(about, on="id").with_columns(people=pl.col("gold").fill_null(UNDECIDED))
-    among_people = agreed.among_people(rows, persons, criterion)
+    among_people = checked.among_people(rows, persons, criterion)
     status = panel.items["panel_status"]
     return LabelRecord(
         rubric=source.benchmark.rubric.name, criterion=criterion.name, judges=panel.names, runs=panel.runs,
         ties=int((status == "tie").sum()), unreadable=int((status == "unreadable").sum()),
-        coefficient=agreed.coefficient(criterion),
-        panel_agreement=agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), criterion),
+        coefficient=checked.coefficient(criterion),
+        panel_agreement=checked.among_members(panel.members.drop("id"), source.groups["group"].to_list(), criterion),
         people=[name.removeprefix(_BY) for name in persons], people_agreement=among_people, gate=gate,
-        passed=agreed.reaches(among_people, gate), checked=rows.height,
+        passed=checked.reaches(among_people, gate), checked=rows.height,
         disputed=int(rows["stratum"].str.starts_with(DISPUTED).sum()), gold=rows["gold"].count(), undecided=rows["gold"].null_count(),
         classes=checked.classes(rows, outcomes, criterion), confusion=checked.confusion(rows, outcomes, criterion),
     )  # fmt: skip

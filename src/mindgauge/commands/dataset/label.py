@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.dataset import agreed
+from mindgauge.analysis.dataset import checked
 from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.labels import LabelFigure
+from mindgauge.analysis.dataset.panel import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.dataset import opened
 from mindgauge.commands.run import run
@@ -108,11 +108,11 @@ def dataset_label(
     notes = [ALONE] if len(panel.judges) == 1 else []
     if failed := result.calls["failed"]:
         notes.insert(0, f"{plural(failed, 'call')} failed, so the labels may change; run the same command to ask again")
-    agreement = agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
+    agreement = checked.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
     return LabelledByPanel(
         run=str(out), rubric=source.benchmark.rubric.name, criterion=source.criterion.name, judges=panel.names, runs=panel.runs,
         items=panel.items.height, labels=[PanelLabel(*row) for row in counts],
-        coefficient=agreed.coefficient(source.criterion), agreement=agreement, notes=notes,
+        coefficient=checked.coefficient(source.criterion), agreement=agreement, notes=notes,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis.dataset import panel as panels
 from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.labels import NO_LABELS
+from mindgauge.analysis.dataset.panel import NO_LABELS
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError

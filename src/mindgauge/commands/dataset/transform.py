@@ -11,7 +11,7 @@ import polars as pl
 
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset import transforming
-from mindgauge.analysis.dataset.labels import LABELS
+from mindgauge.analysis.dataset.panel import LABELS
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.escalation.draw import DrawPlan, draw
-from mindgauge.analysis.escalation.review import queue
-from mindgauge.analysis.reliability import review_lists
+from mindgauge.analysis.escalation.review import DrawPlan, draw, queue
+from mindgauge.analysis.reliability import ratings
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import text_key
 from mindgauge.records.errors import DataError, UsageError
@@ -26,8 +25,7 @@ from mindgauge.reports.export.tabular import ExportTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.escalation.draw import DrawResult
-    from mindgauge.analysis.escalation.review import ReviewEntry
+    from mindgauge.analysis.escalation.review import DrawResult, ReviewEntry
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
@@ -130,7 +128,7 @@ def write(
     )  # fmt: skip
     files.csv_stream(REVIEW, ExportTable(columns, rows).frames())
     files.csv(CRITERIA, _criteria(benchmark))
-    with private.written(review_lists.key_of(store.folder, benchmark.name)) as file:
+    with private.written(ratings.key_of(store.folder, benchmark.name)) as file:
         key = _key(readable, store, benchmark.name, blind, drawn)
         for number, frame in enumerate(ExportTable({**_KEY, **(DRAWN_TYPES if drawn else {})}, key).frames()):
             neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)

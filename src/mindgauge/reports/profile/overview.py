@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-    from mindgauge.analysis.profile.figures import TaskFigure
+    from mindgauge.analysis.profile.records import TaskFigure
     from mindgauge.reports.content import Cell
     from mindgauge.reports.profile.records import SystemLabels
 

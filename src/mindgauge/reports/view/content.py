@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.escalation.draw import NO_JUDGE, is_judged
-from mindgauge.analysis.escalation.review import queue
+from mindgauge.analysis.escalation.review import NO_JUDGE, is_judged, queue
 from mindgauge.annotation.blind import Blind
 from mindgauge.records.drawn import Drawn
 from mindgauge.records.errors import DataError, UsageError
