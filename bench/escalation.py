@@ -26,7 +26,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # befo
 
 import numpy as np
 
-from mindgauge.analysis.escalation import features, orders, subjects, words
+from mindgauge.analysis.escalation import orders, subjects, words
 from mindgauge.analysis.score import open_run
 from mindgauge.commands.load import load
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
@@ -199,7 +199,7 @@ def worded(asked: argparse.Namespace) -> None:
             jury = orders.juries(rated.judges)[orders.JURY]
             learner = words.WordOrder(rated, jury)
             print(f"\nunsafe to clinicians {name}: {unsafe.sum()} of {len(unsafe)}; jury {_read(jury, unsafe)}")
-            for learned in features.combinations(rated):
+            for learned in orders.combinations(rated):
                 effort = orders.ReadingEffort(rated, resamples=1)
                 seen, unseen = effort.learned(learned), effort.learned(learned, separate=learner.system)
                 print(f"  {learned.name}: seen {_read(seen, unsafe)}, unseen {_read(unseen, unsafe)}", flush=True)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import client_study, frame, scoring_views, stock, systems, wait_contrasts, worst_level
+from mindgauge.analysis import client_study, frame, pairing, scoring_views, stock, systems, worst_level
 from mindgauge.analysis.pairing import Measure, SystemComparison, contrasts, pair
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
@@ -288,7 +288,7 @@ def _measures(
             about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
             title = metric.titled(block.criterion, own_answers=not block.rater)
             if metric.waits is not None:
-                outcome = wait_contrasts.contrasts(
+                outcome = pairing.wait_contrasts(
                     metric, part.names, part.table, part.system, resamples=bootstrap.resamples, seed=bootstrap.seed
                 )
                 if outcome[1]:

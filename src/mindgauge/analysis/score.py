@@ -22,7 +22,6 @@ from mindgauge.analysis import (
     responsible,
     scoring_views,
     stock,
-    targets,
 )
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.fidelity.records import Fidelity
@@ -255,7 +254,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     manifest = read_manifest(folder)
     store = Store(folder)
     named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
-    members = [targets.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
+    members = [scoring_views.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
     if not members:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, members, manifest
@@ -333,7 +332,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         ]
         side_by_side += [m for m in figures if m.name == over_refusal_rate.name]
         side_by_side = [m for m in side_by_side if m.name in responsible.KINDS and m.slice == "all"]
-        constant = {name for b in members for name in scoring_views.names(b)}
+        constant = {name for b in members for name in scoring_views.baseline_names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:
             totals[entry.status] = totals.get(entry.status, 0) + entry.n
@@ -359,7 +358,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                     for judge in judges
                 ),
                 *manifest.get("remarks", []),
-                *(note for b in members for note in targets.notes(b, store, manifest)),
+                *(note for b in members for note in scoring_views.target_notes(b, store, manifest)),
                 *Batches(store).notes(),
                 *reply_remarks.notes(store, [b.name for b in members]),
                 *classifiers.notes(store, [b.name for b in members], manifest),

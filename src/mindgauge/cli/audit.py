@@ -12,7 +12,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.audit.finding import Finding
+    from mindgauge.analysis.audit.view import Finding
     from mindgauge.commands.audit import Audit
 
 _FAILING = {"error": ("error",), "warning": ("error", "warning")}

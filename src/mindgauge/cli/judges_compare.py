@@ -14,7 +14,7 @@ from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
 from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.judge_comparison.result import JudgeComparison
+    from mindgauge.analysis.judge_comparison.compare import JudgeComparison
     from mindgauge.analysis.reliability.card import Bound
 
 
@@ -73,7 +73,7 @@ def compare(
 
 def _first(comparison: "JudgeComparison") -> None:
     """Print who agrees most with people, and how many differences between judges are real."""
-    from mindgauge.analysis.judge_comparison.result import MAIN
+    from mindgauge.analysis.judge_comparison.compare import MAIN
 
     agreements = [
         (estimate.value, entry, name, estimate)

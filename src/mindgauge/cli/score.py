@@ -76,7 +76,7 @@ def _at_a_glance(run: OpenRun) -> None:
     result, gate = run.scores, run.standings
     tables = _headlines(result, gate), _parts(result, gate)
     people = {rater for section in run.sections for rater, kind in section.raters if kind == PERSON}
-    constant = {name for section in run.sections for name in scoring_views.names(section.benchmark)}
+    constant = {name for section in run.sections for name in scoring_views.baseline_names(section.benchmark)}
     first = [name for section in run.sections for name in gravest(section.benchmark)]
     glance = score_tables.at_a_glance(result, gate, people=people, constant=constant, first=first)
     table = glance or next(iter(tables[1]), None)

@@ -12,7 +12,7 @@ from mindgauge.stats.level import named as with_level
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.judge_comparison.result import (
+    from mindgauge.analysis.judge_comparison.compare import (
         JudgeAgreement,
         JudgeComparison,
         JudgeCost,

@@ -242,7 +242,7 @@ def _measured(run: OpenRun) -> set[str]:
 
 def constant(run: OpenRun, section: Section) -> list[Score]:
     """Return the scores of the raters that read nothing and give one answer to everything."""
-    names = scoring_views.names(section.benchmark)
+    names = scoring_views.baseline_names(section.benchmark)
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.audit import coverage, dependence, order, raters, texts
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
-from mindgauge.analysis.audit.view import EDITED, REPLIES, VersionDifference, View, by_raters
+from mindgauge.analysis.audit import coverage, dependence, raters, texts
+from mindgauge.analysis.audit.view import (
+    EDITED,
+    REPLIES,
+    CheckResult,
+    Severity,
+    VersionDifference,
+    View,
+    by_raters,
+    check,
+    counted,
+    limited,
+    places,
+)
 from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mindgauge.analysis.audit.finding import AuditCheck, Finding
+    from mindgauge.analysis.audit.view import AuditCheck, Finding
     from mindgauge.benchmarks.released import Material
 
 
@@ -217,7 +228,7 @@ def contradicts_itself(view: View) -> Iterator[CheckResult]:
 
 CHECKS: tuple[AuditCheck, ...] = (
     *ID_CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *raters.VALUE_CHECKS, *coverage.LABEL_CHECKS, *texts.REPLY_CHECKS, *raters.CHECKS,
-    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, contradicts_itself, hidden_content, reader_notes,
+    *dependence.CHECKS, *dependence.ORDER_CHECKS, *coverage.CHECKS, contradicts_itself, hidden_content, reader_notes,
 )  # fmt: skip
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

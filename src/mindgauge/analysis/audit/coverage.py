@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
-from mindgauge.analysis.audit.order import ALPHA
-from mindgauge.analysis.audit.view import REPLIES, by_raters
+from mindgauge.analysis.audit.dependence import ALPHA
+from mindgauge.analysis.audit.view import REPLIES, CheckResult, Severity, by_raters, check, counted, limited, places
 from mindgauge.analysis.frame import only
 from mindgauge.analysis.reliability.correction import differences
 from mindgauge.records.rounding import decimal, percent, plural, precise

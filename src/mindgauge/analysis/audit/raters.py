@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
-from mindgauge.analysis.audit.order import ALPHA
-from mindgauge.analysis.audit.view import ALIKE, SHARED, by_raters
+from mindgauge.analysis.audit.dependence import ALPHA
+from mindgauge.analysis.audit.view import (
+    ALIKE,
+    SHARED,
+    CheckResult,
+    Severity,
+    by_raters,
+    check,
+    counted,
+    limited,
+    places,
+)
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson

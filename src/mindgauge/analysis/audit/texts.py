@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
-from mindgauge.analysis.audit.view import REPLIES
+from mindgauge.analysis.audit.view import REPLIES, CheckResult, Severity, check, counted, limited, places
 from mindgauge.raters.rule import refusal
 from mindgauge.records.rounding import percent, plural
 

@@ -13,6 +13,7 @@ import polars as pl
 from mindgauge.analysis.audit import texts as audited
 from mindgauge.analysis.dataset import duplicates, sources
 from mindgauge.analysis.dataset.duplicates import COLUMNS, StepResult, chained, nothing_dropped, parted, plain
+from mindgauge.analysis.dataset.panel import LabelRecord
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
@@ -27,8 +28,12 @@ from mindgauge.analysis.dataset.recipe import (
     Splitting,
 )  # fmt: skip
 from mindgauge.analysis.dataset.sources import spdx, written_out
+from mindgauge.benchmarks import own_columns
 from mindgauge.records import Message, digest, languages
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
+from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 from mindgauge.records.transcripts import Transcript
 from mindgauge.stats.codes import components
 from mindgauge.stats.sampling import draw
@@ -65,14 +70,14 @@ class SourceAccount(msgspec.Struct, frozen=True):
     licence: str
     redistribute: bool | None
     rows: int
-    duplicates: int
+    items: int
     files: dict[str, str]
 
 
 class BuiltDataset(NamedTuple):
     """The two tables, and the account of how they came to be."""
 
-    duplicates: pl.DataFrame
+    items: pl.DataFrame
     dropped: pl.DataFrame
     steps: list[StepAccount]
     sources: list[SourceAccount]
@@ -182,16 +187,16 @@ def person_side(items: pl.DataFrame) -> StepResult:
         pl.when(pl.element().struct.field("role") == "user").then(pl.element().struct.field("content")).drop_nulls()
     )
     spoken = pl.when(pl.col("messages").is_not_null()).then(words.list.join("\n\n")).otherwise(pl.col("text"))
-    rows = duplicates.with_columns(text=spoken, messages=pl.lit(None, COLUMNS["messages"]))
-    silent = duplicates["messages"].is_not_null() & (rows["text"].fill_null("").str.strip_chars() == "")
+    rows = items.with_columns(text=spoken, messages=pl.lit(None, COLUMNS["messages"]))
+    silent = items["messages"].is_not_null() & (rows["text"].fill_null("").str.strip_chars() == "")
     return parted(rows, pl.when(silent).then(pl.lit("the person says nothing")))
 
 
 def last_turn(items: pl.DataFrame) -> StepResult:
     """Cut dialogues behind the person's last message."""
-    dialogues = duplicates.filter(pl.col("messages").is_not_null()).select("row", "messages")
+    dialogues = items.filter(pl.col("messages").is_not_null()).select("row", "messages")
     if not dialogues.height:
-        return nothing_dropped(duplicates)
+        return nothing_dropped(items)
     texts: dict[int, str | None] = {}
     spoken_of: dict[int, list[dict[str, Any]]] = {}
     for row, messages in dialogues.iter_rows():
@@ -199,7 +204,7 @@ def last_turn(items: pl.DataFrame) -> StepResult:
         spoken_of[row] = messages[: last + 1]
         texts[row] = written_out(Message(m["role"], m["content"]) for m in spoken_of[row]) or None
     return parted(
-        _rewritten(duplicates, texts, spoken_of),
+        _rewritten(items, texts, spoken_of),
         pl.when(pl.col("messages").list.len() == 0).then(pl.lit("the person says nothing")),
     )
 
@@ -214,7 +219,7 @@ def _rewritten(
         {"row": COLUMNS["row"], "new_text": pl.String, "new_messages": COLUMNS["messages"]},
     )
     return (
-        duplicates.join(changed, on="row", how="left", maintain_order="left")
+        items.join(changed, on="row", how="left", maintain_order="left")
         .with_columns(text=pl.coalesce("new_text", "text"), messages=pl.coalesce("new_messages", "messages"))
         .drop("new_text", "new_messages")
     )
@@ -226,7 +231,7 @@ def lengths(items: pl.DataFrame, step: Lengths) -> StepResult:
     size = text.str.len_chars() if step.unit == "characters" else text.str.count_matches(r"\S+")
     long = size > step.most if step.most is not None else pl.lit(value=False)
     return parted(
-        duplicates,
+        items,
         pl.when(size < step.least)
         .then(pl.lit(f"fewer than {step.least} {step.unit}"))
         .when(long)
@@ -251,7 +256,7 @@ def language() -> pl.Expr:
 
 def in_languages(items: pl.DataFrame, step: LanguageFilter) -> StepResult:
     """Drop what is in none of the languages, and note of the rest in which it is."""
-    rows = duplicates.with_columns(language=language())
+    rows = items.with_columns(language=language())
     keep = [languages.named(tag) for tag in step.keep]
     return parted(
         rows,
@@ -265,10 +270,10 @@ def junk(items: pl.DataFrame, step: Junk) -> StepResult:
     solid = text.str.count_matches(r"\S")
     words = text.str.to_lowercase().str.extract_all(r"\S+")
     repeated = (words.list.len() >= _LONG_ENOUGH) & (words.list.n_unique() < step.distinct * words.list.len())
-    suspects = duplicates.filter(pl.col("text").str.contains(audited.SUSPECT)).select("row", "text")
+    suspects = items.filter(pl.col("text").str.contains(audited.SUSPECT)).select("row", "text")
     garbled = [row for row, words in suspects.iter_rows() if audited.garbled(words)]
     return parted(
-        duplicates,
+        items,
         pl.when(text == "").then(pl.lit("empty"))
         .when(pl.col("row").is_in(garbled)).then(pl.lit("characters of another encoding"))
         .when(text.str.contains(_PLACEHOLDERS)).then(pl.lit("a placeholder such as [deleted]"))
@@ -281,7 +286,7 @@ def links(items: pl.DataFrame, step: LinkLimit) -> StepResult:
     """Drop what holds more links."""
     number = pl.col("text").str.count_matches(_LINK)
     return parted(
-        duplicates, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links"))
+        items, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links"))
     )
 
 
@@ -291,7 +296,7 @@ def scrubbed_rows(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> Ste
     suspect = pl.lit(value=True) if scrubber.introduced else pl.col("text").str.contains(MAY_HOLD)
     texts: dict[int, str | None] = {}
     spoken_of: dict[int, list[dict[str, Any]]] = {}
-    for row, text, messages in duplicates.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
+    for row, text, messages in items.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
         spoken = [Message(m["role"], m["content"]) for m in messages] if messages else [Message("user", text)]
         clean = scrubber.scrub(Transcript(str(row), tuple(spoken), "")).messages
         if messages:
@@ -300,7 +305,7 @@ def scrubbed_rows(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> Ste
         elif clean[0].content != text:
             texts[row] = clean[0].content
     counts.update(scrubber.counts)
-    return nothing_dropped(_rewritten(duplicates, texts, spoken_of) if texts else duplicates)
+    return nothing_dropped(_rewritten(items, texts, spoken_of) if texts else items)
 
 
 _ALL: _Kind = ("all",)
@@ -311,7 +316,7 @@ NEGLIGIBLE = 1e-9
 def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
     """Draw so many items of each stratum, and note with which probability."""
     stratum = pl.lit("all") if step.by == "all" else pl.col(step.by).fill_null("")
-    rows = duplicates.with_columns(stratum=stratum)
+    rows = items.with_columns(stratum=stratum)
     strata = rows.group_by("stratum").agg("row").sort("stratum")
     names, members = strata["stratum"].to_list(), strata["row"].to_list()
     sizes = [len(listed) for listed in members]
@@ -325,7 +330,7 @@ def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
         for member in _at(sorted(listed), places.tolist())
     }
     chosen = pl.DataFrame({"row": [*drawn], "share": [*drawn.values()]}, {"row": pl.UInt32, "share": pl.Float64})
-    shares = duplicates.join(chosen, on="row", how="left", maintain_order="left")
+    shares = items.join(chosen, on="row", how="left", maintain_order="left")
     result = parted(shares, pl.when(pl.col("share").is_null()).then(pl.lit("not drawn")))
     chosen_items = result.items.with_columns(probability=pl.col("probability") * pl.col("share")).drop("share")
     return StepResult(chosen_items, result.dropped.drop("share"))
@@ -348,12 +353,12 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     none does, among those that lack any. So no part is off its share of a label by as much as one holds of it, where each
     holds a single label; the rarest label wherever.
     """
-    roots = components(duplicates.height, chain.from_iterable(_links(duplicates, passages=step.passages)))
+    roots = components(items.height, chain.from_iterable(_links(items, passages=step.passages)))
     keys = ["label", "source"]
-    members = duplicates.select("row", *keys).with_columns(place=pl.Series(roots))
+    members = items.select("row", *keys).with_columns(place=pl.Series(roots))
     firsts = dict(members.group_by("place").agg(pl.col("row").min()).iter_rows())
     sizes_of: dict[int, dict[_Kind, int]] = {place: {} for place in firsts}
-    counts = dict.fromkeys([_ALL], duplicates.height)
+    counts = dict.fromkeys([_ALL], items.height)
     for place, label, source, size in members.group_by("place", *keys).len().sort("place", *keys).iter_rows():
         for kind in (_ALL, ("label", label), ("source", source), ("both", label, source)):
             sizes_of[place][kind] = sizes_of[place].get(kind, 0) + size
@@ -373,8 +378,8 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
         for kind, size in sizes_of[place].items():
             lacking[kind][parts[place]] -= size
     named = pl.Series("split", [parts[root] for root in roots.tolist()], pl.String)
-    groups = pl.Series("together", duplicates["row"].to_numpy()[roots], pl.UInt32)
-    return nothing_dropped(duplicates.with_columns(named, groups))
+    groups = pl.Series("together", items["row"].to_numpy()[roots], pl.UInt32)
+    return nothing_dropped(items.with_columns(named, groups))
 
 
 def _part(
@@ -402,10 +407,98 @@ def _part(
 
 def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[int, int]]]:
     """Yield pairs of places of items that stay together, by one reason after the other."""
-    rows = duplicates.with_row_index("item").with_columns(whole=plain())
+    rows = items.with_row_index("item").with_columns(whole=plain())
     for keys in (["source", "group"], ["cluster"], ["whole"]):
         named = rows.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
         yield chained(named.group_by(keys).agg("item").filter(pl.col("item").list.len() > 1)["item"].to_list())
     if passages:
         candidates = rows.select("item", "whole", raw="text")
         yield iter(audited.groups(audited.tied_items(candidates)).items())
+
+
+ITEMS_FILE, DROPPED_FILE, RECORD, RECIPE = own_columns.ITEMS, "dropped.parquet", own_columns.RECORD, "recipe.toml"
+"""The files of a built data set; by two of them whoever reads texts knows one."""
+SAMPLE = "sample.csv"
+"""Beside them, where models wrote the items: what people look at, drawn by lot."""
+
+_KINDS = {**COLUMNS, **dict.fromkeys(("id", "licence", "cluster"), pl.String()), "weight": pl.Float64()}
+_OPEN = {"messages", "label", "split", "origin"}
+"""Columns that may be empty."""
+
+
+class TransformAccount(msgspec.Struct, frozen=True):
+    """What was made of the items of another data set, and by whom; nobody, where by rule alone."""
+
+    forms: list[str]
+    made_from: str
+    """The SHA-256 of those items."""
+    model: str = ""
+    checker: str = ""
+    run: str = ""
+
+
+class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a data set is made of, and what became of each row: `rows` came, of which `items` are kept."""
+
+    name: str
+    about: str
+    licence: str
+    seed: int
+    software: str
+    rows: int
+    items: int
+    dropped: int
+    splits: dict[str, int]
+    sources: list[SourceAccount]
+    steps: list[StepAccount]
+    scrubbed: dict[str, int]
+    notes: list[str]
+    transforms: list[TransformAccount] = []
+    """One after the other; then `rows` counts what the last one made, or tried to."""
+    labels: LabelRecord | None = None
+    """Once there are labels of a panel and of people."""
+
+
+def read_items(folder: Path) -> pl.DataFrame:
+    """Read the items of a built data set.
+
+    Raises:
+        DataError: they are not as `dataset build` writes them.
+    """
+    path = folder / ITEMS_FILE
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path}: cannot read the items ({str(error).partition(chr(10))[0]})") from error
+    if fault := next(_faults(table), ""):
+        raise DataError(f"{path}: not as dataset build writes it ({fault}); build it again")
+    return table
+
+
+def _faults(table: pl.DataFrame) -> Iterator[str]:
+    """Yield what items are not: typed columns, filled but for `_OPEN`, and texts whose hashes are their ids."""
+    for name in ITEMS:
+        kind = _KINDS[name]
+        if table.schema.get(name) != kind:
+            yield f"no column {name} of {kind}"
+        elif name not in _OPEN and table[name].null_count():
+            yield f"{name} is empty in {plural(table[name].null_count(), 'row')}"
+    changed = int((ids_of(table["text"]) != table["id"]).sum())
+    if changed:
+        yield f"{plural(changed, 'id')} of other texts"
+
+
+def read_record(folder: Path) -> DatasetRecord:
+    """Read the record of a built data set.
+
+    Raises:
+        UsageError: there is none.
+        DataError: it is not as `dataset build` writes it.
+    """
+    path = folder / RECORD
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=DatasetRecord)
+    except OSError as error:
+        raise UsageError(f"{folder}: no data set here ({RECORD} is missing); make one with {command_line('dataset', 'build', 'RECIPE.toml', '--out', folder)}") from error  # fmt: skip
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path}: not as dataset build writes it ({error})") from error

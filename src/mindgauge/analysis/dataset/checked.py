@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Codes = NDArray[np.intp]
-    Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 EXACT = "exact: people labelled every item"

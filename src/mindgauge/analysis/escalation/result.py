@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.escalation.subjects import Subjects
 
-    Codes = NDArray[np.intp]
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
-
 
 class LevelSet(msgspec.Struct, frozen=True, kw_only=True):
     """The levels that people's value can have where a judge says a level, or on a group of replies.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.escalation import features
+from mindgauge.analysis.escalation import orders
 from mindgauge.analysis.escalation.orders import JURY, juries
 from mindgauge.analysis.escalation.words import WordOrder, enough
 from mindgauge.analysis.reliability.scale import of_criterion
@@ -138,7 +138,7 @@ def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
             f"people call {int(unsafe.sum())} of {int(labelled.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
         )
     weights = labelled[None, :] * (subjects.weight / subjects.weight[labelled].mean())
-    table = features.everything(subjects)
+    table = orders.everything(subjects)
     risk = escalation.learn(table.features, unsafe, weights)[0]
     known_systems = np.isin(subjects.system, np.unique(subjects.system[labelled]))
     jury = juries(subjects.judges).get(JURY, next(iter(subjects.judges.values())))

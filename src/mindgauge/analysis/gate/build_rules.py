@@ -71,7 +71,7 @@ def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: 
     refuse_idle(rule, bound, members)
     names = {bound.metric} if bound.metric in metrics else SHARES_OF_YES
     criterion = rule.criterion or ("" if bound.metric in metrics else bound.metric)
-    constant = {name for b in members for name in scoring_views.names(b)}
+    constant = {name for b in members for name in scoring_views.baseline_names(b)}
     return [
         score
         for score in scores
@@ -329,7 +329,7 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
     members = {b.name: b for b in of_scope(rule, benchmarks)}
     refuse_unknown_criterion(rule, list(members.values()))
     named_criteria = [c for b in members.values() for name, c in frame.criteria(b).items() if name == rule.criterion]
-    measured.refuse_unknown(rule.title, rule.levels, named_criteria)
+    measured.refuse_unknown_levels(rule.title, rule.levels, named_criteria)
     blocks = [
         block
         for part in side.parts
@@ -340,7 +340,7 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
 
 
 def _at_levels(rule: Must, block: SystemBlock) -> RuleFinding:
-    unwanted = measured.of(frame.criteria(block.benchmark)[block.criterion], rule.levels)
+    unwanted = measured.levels_among(frame.criteria(block.benchmark)[block.criterion], rule.levels)
     rows = block.rows
     breaking = rows.filter(rows["value"].is_in(list(unwanted)))
     missing = rows.filter(rows["value"].is_null())

@@ -75,7 +75,7 @@ def hold(
     distrusted = needs.distrust(policy.needs, build.side, build.scores, build.evidence)
     bounds = [rule for rule in policy.must if rule.rule]
     tests = len(bounds) + len(policy.compare)
-    measured = {
+    levels = {
         kind: policy.false_alarms * n / max(tests, 1)
         for kind, n in (("must", len(bounds)), ("compare", len(policy.compare)))
     }
@@ -84,14 +84,14 @@ def hold(
     notes = build.side.notes
     needed = needs.findings(policy.needs, build.side, build.scores, build.evidence, distrusted)
     rules = [RuleOutcome("needs", "what the gate needs", needed)]
-    rules += _bounds(bounds, build, measured["must"] * (series.share if series is not None else 1.0))
+    rules += _bounds(bounds, build, levels["must"] * (series.share if series is not None else 1.0))
     rules += [
         RuleOutcome("must", rule.title, build_rules.at_levels(rule, build.side, build.benchmarks))
         for rule in policy.must
         if not rule.rule
     ]
     if baseline is not None:
-        rules += _compared(policy.compare, build, baseline, measured["compare"], series, resamples, seed)
+        rules += _compared(policy.compare, build, baseline, levels["compare"], series, resamples, seed)
         rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
     asked = {rule.title: rule for rule in policy.rules}
     sides = [build.side, *([baseline] if baseline is not None else [])]
@@ -204,7 +204,7 @@ def _broken(rule: NewlyUnsafe, build: Build, baseline: GateSide) -> list[RuleFin
     findings = []
     members = build_rules.of_scope(rule, build.benchmarks)
     named = [c for b in members for name, c in frame.criteria(b).items() if rule.criterion in {"", name}]
-    measured.refuse_unknown(rule.title, rule.levels, named)
+    measured.refuse_unknown_levels(rule.title, rule.levels, named)
     for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
         if pairing.reason:
             if comparisons.unsafe_levels(rule, pairing.build):
@@ -297,7 +297,7 @@ def _unless_unused(
     criterion = frame.criteria(benchmark)[finding.criterion]
     worst = str(criterion.worst_first[0])
     if isinstance(wanted, NewlyUnsafe) or (isinstance(wanted, Must) and not wanted.rule):
-        rests = measured.of(criterion, wanted.levels or worst_levels(criterion)) == {worst}
+        rests = measured.levels_among(criterion, wanted.levels or worst_levels(criterion)) == {worst}
     else:
         name = wanted.bound.metric if isinstance(wanted, Must) else wanted.metric
         rests = bool({name} & worst_level.metrics(benchmark, criterion.name)) or name in {

@@ -69,7 +69,7 @@ def read(folder: Path) -> GateSide:
 
 def _asked_for(part: SystemRatings) -> pl.DataFrame:
     """Leave out constant raters, and what is said of stock replies unasked: no policy names it, and a side may have none."""
-    raters = [*scoring_views.names(part.benchmark), stock.RATER]
+    raters = [*scoring_views.baseline_names(part.benchmark), stock.RATER]
     return part.rows.filter(pl.col("run_number") != systems.NO_RUN, ~pl.col("rater").is_in(raters))
 
 
@@ -111,13 +111,13 @@ def unlabelled(model: str) -> str:
     return _LABEL.sub("", model)
 
 
-def of(criterion: Criterion, wanted: Iterable[Value]) -> set[str]:
+def levels_among(criterion: Criterion, wanted: Iterable[Value]) -> set[str]:
     """Return those of some levels that a criterion has, as ratings hold them."""
     by_form = {_form(value): str(value) for value in criterion.values}
     return {by_form[form] for form in map(_form, wanted) if form in by_form}
 
 
-def refuse_unknown(title: str, wanted: Iterable[Value], criteria: Sequence[Criterion]) -> None:
+def refuse_unknown_levels(title: str, wanted: Iterable[Value], criteria: Sequence[Criterion]) -> None:
     """See that each level is one of some criterion's: one that is written wrongly would never be met.
 
     Raises:

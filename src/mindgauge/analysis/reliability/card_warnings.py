@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.audit import dependence, order, raters
-from mindgauge.analysis.audit.finding import Severity
-from mindgauge.analysis.audit.view import View
+from mindgauge.analysis.audit import dependence, raters
+from mindgauge.analysis.audit.view import Severity, View
 from mindgauge.analysis.independence import MOST_RATERS, Dependence
 from mindgauge.analysis.reliability.card import Contested
-from mindgauge.analysis.reliability.favour import sentence
-from mindgauge.analysis.reliability.invariance import sentences
-from mindgauge.analysis.reliability.raters_at_large import another_group
+from mindgauge.analysis.reliability.favour import sentence, sentences
+from mindgauge.analysis.reliability.people import another_group
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import count, decimal, percent, plural
@@ -285,7 +283,7 @@ CHECKS = (
     dependence.repeats_as_raters,
 )  # fmt: skip
 """Of all raters; adjudicators, a consensus and copies are found by `independence`, and a ceiling is on the card."""
-IN_ORDER = (dependence.copied_after, order.drift)
+IN_ORDER = (dependence.copied_after, dependence.drift)
 """Of ratings whose rows are in the order in which people rated; a run's are not."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import independence
-from mindgauge.analysis.aligned_judges import own_systems
+from mindgauge.analysis.beside_published import own_systems
 from mindgauge.analysis.independence import only_repeats
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
 from mindgauge.analysis.reliability import coefficients as estimates
@@ -38,10 +38,9 @@ from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, l
 from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
-from mindgauge.analysis.reliability.invariance import invariance
+from mindgauge.analysis.reliability.favour import invariance
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
-from mindgauge.analysis.reliability.people import CEILING, among, people
-from mindgauge.analysis.reliability.raters_at_large import bias_at_large
+from mindgauge.analysis.reliability.people import CEILING, among, bias_at_large, people
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.scale import Unsafe
 
     Codes = NDArray[np.intp]
-    Floats = NDArray[np.float64]
 
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"
 WIDTHS = ("icc_a1", "icc_c1", "alpha", "bias", "system_icc_c1", "system_icc_a1")

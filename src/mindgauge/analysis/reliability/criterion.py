@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.reliability.left_out import PeopleApart, people_apart
 from mindgauge.analysis.reliability.pairs import numbered
-from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople
+from mindgauge.analysis.reliability.unsafe_levels import PeopleApart, UnsafeByPeople, people_apart
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count
 

@@ -9,8 +9,8 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import drawn
+from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import checked
-from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.checked import OF_PANEL
 from mindgauge.analysis.dataset.panel import DISPUTED, LABELS, UNDECIDED, LabelRecord
 from mindgauge.annotation import ratings
@@ -79,7 +79,7 @@ def dataset_gold(
     place = Path(folder)
     record = opened.dataset(place)
     source = opened.panel_run(Path(panel), criterion)
-    items = records.items(place)
+    items = records.read_items(place)
     items = items.drop(name for name in LABELS if name in items.columns)
     if set(items["id"]) != set(source.samples):
         raise DataError(f"{panel}: labels of other items than those of {place}; label it with mindgauge dataset label")
@@ -87,9 +87,9 @@ def dataset_gold(
     labels = source.panel.items.join(checks.select("id", "gold", "gold_status"), on="id", how="left")
     result = _record(source, checks, gate)
     with ExportFolder(Path(out or folder)) as target:
-        target.parquet(records.ITEMS, items.join(labels.select("id", *LABELS), on="id", how="left", maintain_order="left"))  # fmt: skip
+        target.parquet(records.ITEMS_FILE, items.join(labels.select("id", *LABELS), on="id", how="left", maintain_order="left"))  # fmt: skip
         target.json(records.RECORD, msgspec.to_builtins(msgspec.structs.replace(record, labels=result)))
-        for name in (records.DROPPED, records.RECIPE, records.SAMPLE):
+        for name in (records.DROPPED_FILE, records.RECIPE, records.SAMPLE):
             if (place / name).is_file():
                 with target.binary(name) as file:
                     file.write((place / name).read_bytes())

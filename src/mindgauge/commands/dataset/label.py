@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
+from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import checked
-from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.panel import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.dataset import opened
@@ -99,7 +99,7 @@ def dataset_label(
     opened.criterion_of(benchmarks[0], criterion)
     _labellable(place)
     about: dict[str, Any] = {} if rubric is None else {"rubric": rubric, "about": standalone_rubric.MESSAGES}
-    result = run(names, model=judge, data=place / records.ITEMS, out=out, dry_run=dry_run, **about, **options)
+    result = run(names, model=judge, data=place / records.ITEMS_FILE, out=out, dry_run=dry_run, **about, **options)
     if isinstance(result, DryRun):
         return result
     source = opened.panel_run(Path(out), criterion)
@@ -122,7 +122,7 @@ def _labellable(place: Path) -> None:
     Raises:
         DataError: one is not.
     """
-    items = records.items(place)
+    items = records.read_items(place)
     repeated = items.height - items["id"].n_unique()
     if repeated:
         raise DataError(f'{place}: {plural(repeated, "item")} with the text of another; build it with a step `do = "exact"`')  # fmt: skip

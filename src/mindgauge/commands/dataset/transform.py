@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import transforming
+from mindgauge.analysis.dataset.build import DROPPED_FILE as DROPPED
+from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
+from mindgauge.analysis.dataset.build import RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
 from mindgauge.analysis.dataset.panel import LABELS
-from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
@@ -122,7 +124,7 @@ def dataset_transform(
     opened.unlabelled(out)
     if run is not None:
         opened.apart(run, out)
-    target, items = ExportFolder(Path(out)), records.items(place)
+    target, items = ExportFolder(Path(out)), records.read_items(place)
     items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]
     account = TransformAccount(listed(form), checksum.sha256(place / ITEMS))
