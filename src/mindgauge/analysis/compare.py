@@ -37,11 +37,6 @@ _WORTH = {
 }  # fmt: skip
 
 
-class _Bootstrap(NamedTuple):
-    resamples: int
-    seed: int
-
-
 class _CriterionBlock(NamedTuple):
     """Ratings on one criterion, by one rater of all systems or by the systems themselves (`rater` empty)."""
 
@@ -118,7 +113,7 @@ def compare(
         for block in _blocks(_together(part, labels, notes), notes):
             places = _places(block, folders)
             licences = _licences(places, cards or {})
-            of_block = _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted, notes)
+            of_block = _measures(block, labels, licences, {"resamples": resamples, "seed": seed}, wanted, notes)
             reason = next((unused[place] for place in places if place in unused), "") if unused else ""
             of_block = _without_worst(of_block, part.benchmark, block.criterion, reason) if reason else of_block
             model = named[part.keys[0]].model if tag else ""
@@ -252,7 +247,7 @@ def _measures(
     block: _CriterionBlock,
     labels: Labels,
     licences: tuple[str, str],
-    bootstrap: _Bootstrap,
+    bootstrap: Mapping[str, int],
     wanted: Wanted | None,
     notes: list[str],
 ) -> Iterator[Measure]:
@@ -288,9 +283,7 @@ def _measures(
             about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
             title = metric.titled(block.criterion, own_answers=not block.rater)
             if metric.waits is not None:
-                outcome = pairing.wait_contrasts(
-                    metric, part.names, part.table, part.system, resamples=bootstrap.resamples, seed=bootstrap.seed
-                )
+                outcome = pairing.wait_contrasts(metric, part.names, part.table, part.system, **bootstrap)
                 if outcome[1]:
                     yield Measure(*about, *licences, 0, *outcome, title=title)
                 continue
@@ -300,7 +293,7 @@ def _measures(
                 notes += [note for note in [str(error)] if note not in notes]
                 continue
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
-                outcome = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
+                outcome = contrasts(metric, part.names, scores, **bootstrap)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")
                 yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 

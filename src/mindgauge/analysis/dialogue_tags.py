@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -62,7 +62,7 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Colle
     planned = _first_plain(
         {(key, turn): rung for _, key, unit, turn, rung, *_ in replies if unit == Unit.TURN}, benchmark.situation
     )
-    read_rungs = _by_turn(replies, perceived(rows, store, benchmark, silent).rungs)
+    read_rungs = _by_turn(replies, perceived(rows, store, benchmark, silent)[0])
     perceived_plain = _first_plain(read_rungs, benchmark.situation)
     highest: dict[str, str] = {}
     for (key, _), rung in read_rungs.items():
@@ -162,17 +162,12 @@ SELECT id, coalesce(json_extract(provenance, '$.held') || nullif(text, ''), id) 
 WHERE benchmark = ? AND json_extract(provenance, '$.unit') = ?"""
 
 
-class PerceivedRungs(NamedTuple):
-    """What is perceived by each message of a person that was read, by the message's id."""
+def perceived(
+    rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()
+) -> tuple[dict[str, str], set[str]]:
+    """Return what raters perceive by message, the median of all (the lower of two middle ones), and messages without a usable verdict.
 
-    rungs: dict[str, str]
-    """The median of all who read it, the lower of two middle ones."""
-    unread: set[str]
-    """Messages of which no verdict can be used."""
-
-
-def perceived(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()) -> PerceivedRungs:
-    """Return what raters perceive; the same messages in the dialogues of two models, which people read once, are read in both.
+    The same messages in the dialogues of two models, which people read once, are read in both.
 
     Args:
         rows: ratings, with `subject`, `criterion`, `rater`, `rater_kind`, `status` and `value`.
@@ -195,7 +190,7 @@ def perceived(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Co
             by_words[words[subject]].append(rungs.index(value))
     readings = {ident: levels.get(ident) or by_words.get(same) for ident, same in words.items()}
     read_rungs = {ident: rungs[median_low(numbers)] for ident, numbers in readings.items() if numbers}
-    return PerceivedRungs(read_rungs, subjects - read_rungs.keys())
+    return read_rungs, subjects - read_rungs.keys()
 
 
 def _readings(rows: pl.DataFrame, silent: Collection[str]) -> pl.DataFrame:

@@ -321,7 +321,7 @@ def _seen(
         adjudication = dependence.adjudication(ratings, place, [cases[name] for name in names])
         scope = f" on {names[0]}" if len(names) < len(criteria) else ""
         if rule := followed(ratings, place, limit):
-            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule.text}{scope}", adjudication)
+            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule[0]}{scope}", adjudication)
         pattern = adjudication.sided >= SIDED * adjudication.split and adjudication.split > 0
         if pattern and adjudication.p <= limit:
             return _dependence(
@@ -361,15 +361,8 @@ def _counted(adjudication: Adjudication) -> str:
     )
 
 
-class Followed(NamedTuple):
-    """That a rater follows a rule of the others' values, in words, and on how many subjects."""
-
-    text: str
-    n: int
-
-
-def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> Followed | None:
-    """Name the rule of the others' values that a rater follows on each of some criteria; None where there is none.
+def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> tuple[str, int] | None:
+    """Name the rule of the others' values that a rater follows on each of some criteria, and on how many subjects; None where there is none.
 
     Args:
         ratings: on each criterion.
@@ -390,7 +383,7 @@ def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: 
             adjudication = dependence.adjudication(ratings, place, cases)
             if fractions >= SPLITS or (adjudication.p_equal if equal else adjudication.p) <= limit:
                 text = f"{name} of the others on {count(same)} of {plural(n, 'subject')}, on {count(split)} of which they differ"
-                return Followed(text, n)
+                return text, n
     return None
 
 
@@ -401,22 +394,16 @@ def _repeats(rated: pl.DataFrame, raters: Sequence[str]) -> list[Dependence]:
         for names in repeats_by_name(raters).values()
         for name in names[1:]
     }
-    for pair in same(rated, raters):
-        repeats.setdefault(pair.second, Dependence(pair.second, "repeat", pair.evidence, p=pair.p))
+    for _, second, evidence, p in same(rated, raters):
+        repeats.setdefault(second, Dependence(second, "repeat", evidence, p=p))
     return list(repeats.values())
 
 
-class SamePerson(NamedTuple):
-    """Two raters of whom one repeats the other, and the evidence."""
+def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[str, str, str, float]]:
+    """Find two raters of whom one repeats the other: both depart from all others together, and hardly ever apart.
 
-    first: str
-    second: str
-    evidence: str
-    p: float
-
-
-def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
-    """Find two raters of whom one repeats the other: both depart from all others together, and hardly ever apart."""
+    Yields both, the evidence, and its p.
+    """
     if len(raters) > MOST_RATERS or len(raters) < 2:
         return
     criteria = list(coded(rated, raters).values())
@@ -433,4 +420,4 @@ def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
                 f"{raters[second]} and {raters[first]} agree on {count(equal)} of {plural(n, 'rating')}; where the others agree and one of the two "
                 f"departs from them, the other does the same in {count(shared_errors.together)} of {plural(shared_errors.together + shared_errors.apart, 'conversation')}"
             )
-            yield SamePerson(raters[first], raters[second], evidence, shared_errors.p)
+            yield raters[first], raters[second], evidence, shared_errors.p

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -274,22 +274,17 @@ NO_TARGETS = "no targets: how often each label was given; accuracy cannot be sai
 PARTLY = "accuracy and its like are over these; how often each label was given is over all"
 
 
-class TargetCount(NamedTuple):
-    """How many samples there are, how many have a target on any criterion, and by which tags they are looked at apart."""
-
-    samples: int
-    targets: int
-    slices: list[str]
-
-
 def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
     """Whether a run put a closed question about texts or dialogues of the user's own."""
     plan = manifest.get("plan", {})
     return benchmark.closed and ("rate" in plan or benchmark.name in plan.get("own_texts", ()))
 
 
-def counted(store: Store, benchmark: Benchmark) -> TargetCount:
-    """Count the samples of a benchmark in a run; what else an answer is compared with counts as a target."""
+def counted(store: Store, benchmark: Benchmark) -> tuple[int, int, list[str]]:
+    """Return how many samples a benchmark has in a run, how many have a target, and by which tags they are looked at apart.
+
+    What else an answer is compared with counts as a target.
+    """
     samples, targets, values = 0, 0, {FILE: {""}, VARIANT: {""}}
     for sample in store.samples(benchmark.name):
         samples += 1
@@ -297,19 +292,19 @@ def counted(store: Store, benchmark: Benchmark) -> TargetCount:
         targets += compared or targeted(sample)
         for tag, distinct in values.items():
             distinct.add(sample.tags.get(tag, ""))
-    return TargetCount(samples, targets, [tag for tag, distinct in values.items() if len(distinct) > 2])
+    return samples, targets, [tag for tag, distinct in values.items() if len(distinct) > 2]
 
 
 def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
     """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
     plan = manifest.get("plan", {})
-    tags = counted(store, benchmark).slices if benchmark.name in plan.get("own_texts", ()) else []
+    tags = counted(store, benchmark)[2] if benchmark.name in plan.get("own_texts", ()) else []
     slices = (*benchmark.slices, *tags, *(["model"] if benchmark.closed and "rate" in plan else []))
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
     distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)
     shares = tuple(metric.name for metric in distribution)
-    headline = (*benchmark.headline, *shares) if counted(store, benchmark).targets else shares
+    headline = (*benchmark.headline, *shares) if counted(store, benchmark)[1] else shares
     return msgspec.structs.replace(
         benchmark,
         distribution=distribution,
@@ -323,9 +318,9 @@ def target_notes(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -
     """Say of how many texts it is known what is right, where that is not all of them."""
     if not of_user(benchmark, manifest):
         return []
-    known = counted(store, benchmark)
-    if not known.targets:
+    samples, targets, _ = counted(store, benchmark)
+    if not targets:
         return [f"{benchmark.name}: {NO_TARGETS}"]
-    if known.targets == known.samples:
+    if targets == samples:
         return []
-    return [f"{benchmark.name}: {count(known.targets)} of {count(known.samples)} samples have a target: {PARTLY}"]
+    return [f"{benchmark.name}: {count(targets)} of {count(samples)} samples have a target: {PARTLY}"]

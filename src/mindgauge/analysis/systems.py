@@ -246,7 +246,7 @@ class _Call(NamedTuple):
     seconds: float
 
 
-class _RatingOrigin(msgspec.Struct):
+class RatingOrigin(msgspec.Struct):
     """What the provenance of a rating says of the calls it came from, or of the time it took without any."""
 
     calls: list[str] = []
@@ -274,7 +274,7 @@ def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterat
     took: dict[str, list[float]] = {}
     query = "SELECT rater, rater_kind, provenance FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
     for rater, kind, provenance in store.select(query, (benchmark,)):
-        origin = msgspec.json.decode(provenance, type=_RatingOrigin)
+        origin = msgspec.json.decode(provenance, type=RatingOrigin)
         answers[rater] = answers.get(rater, 0) + 1
         named.setdefault(rater, set()).update(calls.keys() & origin.calls)
         if kind == RaterKind.CLASSIFIER and origin.seconds is not None:

@@ -15,7 +15,7 @@ from mindgauge.analysis.gate import baseline as baseline_file
 from mindgauge.analysis.gate import draft, measured, policy
 from mindgauge.analysis.gate import series as nights
 from mindgauge.analysis.gate.gate import Build, hold
-from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
+from mindgauge.analysis.gate.needs import GateEvidence
 from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
@@ -270,15 +270,17 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     return Build(measured.read(folder), scores, benchmarks, evidence)
 
 
-def _unfinished(folder: Path) -> list[Unfinished]:
+def _unfinished(folder: Path) -> list[tuple[str, float]]:
     """Say what of its plan a run has not done yet, and why; a call that failed is not done. Replies before their ratings."""
     with Store(folder) as store:
         failure = store.commonest_failure()
     return [
-        Unfinished(
-            f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
-            f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
-            "repeat the command that made the run",
+        (
+            (
+                f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
+                f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
+                "repeat the command that made the run"
+            ),
             part.left / part.of,
         )
         for part in sorted(status(folder).left, key=lambda part: part.kind != "reply")

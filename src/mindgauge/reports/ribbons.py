@@ -153,7 +153,7 @@ def _setting(message: _Message) -> str:
 def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
     """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
     ratings = frame.ratings(run.store, section.benchmark)
-    return perceived(ratings, run.store, section.benchmark, _silent(run, section, PERCEIVED)).rungs
+    return perceived(ratings, run.store, section.benchmark, _silent(run, section, PERCEIVED))[0]
 
 
 def _silent(run: OpenRun, section: Section, criterion: str) -> set[str]:

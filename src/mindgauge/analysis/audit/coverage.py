@@ -8,8 +8,17 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.audit.dependence import ALPHA
-from mindgauge.analysis.audit.view import REPLIES, CheckResult, Severity, by_raters, check, counted, limited, places
+from mindgauge.analysis.audit.view import (
+    ALPHA,
+    REPLIES,
+    CheckResult,
+    Severity,
+    by_raters,
+    check,
+    counted,
+    limited,
+    places,
+)
 from mindgauge.analysis.frame import only
 from mindgauge.analysis.reliability.correction import differences
 from mindgauge.records.rounding import decimal, percent, plural, precise

@@ -11,7 +11,7 @@ import polars as pl
 
 from mindgauge.analysis import independence
 from mindgauge.analysis.audit.raters import scale
-from mindgauge.analysis.audit.view import ALIKE, SHARED, VARIED, CheckResult, Severity, by_raters, check, limited
+from mindgauge.analysis.audit.view import ALIKE, ALPHA, SHARED, VARIED, CheckResult, Severity, by_raters, check, limited
 from mindgauge.analysis.independence import OWN_NOISE, only_repeats
 from mindgauge.records.english import named
 from mindgauge.records.rounding import decimal, percent, plural
@@ -25,15 +25,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.audit.view import View
 
     Floats = NDArray[np.float64]
-    from numpy.typing import NDArray
 
 
-ALPHA = 0.001
-"""The chance that a check which tests calls clean data faulty, over all raters and criteria of the material.
-
-Each of the seven or so checks that test keeps to it, so that an audit of clean data gives a false alarm in fewer than
-one case of a hundred.
-"""
 PERMUTATIONS = 1999
 LEAST = 40
 """Fewer positions than these show no drift that could be told from chance."""
@@ -288,7 +281,7 @@ def consensus_of_raters(view: View) -> Iterator[CheckResult]:
             continue
         for criterion, ratings in independence.coded(view.rated, raters).items():
             if rule := independence.followed([ratings], len(raters) - 1, ALPHA, equal=True):
-                yield CheckResult(rule.n, f"the gold labels {gold} are the {rule.text} ({criterion})", [])
+                yield CheckResult(rule[1], f"the gold labels {gold} are the {rule[0]} ({criterion})", [])
 
 
 @check(
@@ -313,9 +306,9 @@ def repeats_as_raters(view: View) -> Iterator[CheckResult]:
             yield CheckResult(len(repeats), f"{named(repeats, limit=8)} differ in a number only, and {fact}", [])
     identical = {frozenset(pair[:2]) for pair in view.pairs if pair.equal == pair.n}
     for group in (sorted(people), models):
-        for pair in independence.same(view.opinions, group):
-            if frozenset(pair[:2]) not in reported | identical:
-                yield CheckResult(2, pair.evidence, [])
+        for first, second, evidence, _ in independence.same(view.opinions, group):
+            if frozenset((first, second)) not in reported | identical:
+                yield CheckResult(2, evidence, [])
 
 
 def _alike(view: View, raters: list[str]) -> str:

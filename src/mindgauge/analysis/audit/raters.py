@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.dependence import ALPHA
 from mindgauge.analysis.audit.view import (
     ALIKE,
+    ALPHA,
     SHARED,
     CheckResult,
     Severity,

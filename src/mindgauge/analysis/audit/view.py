@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Places that a finding names; the rest are counted."""
+ALPHA = 0.001
+"""The chance that a check which tests calls clean data faulty, over all raters and criteria of the material.
+
+Each of the seven or so checks that test keeps to it, so that an audit of clean data gives a false alarm in fewer than
+one case of a hundred.
+"""
 
 
 class Severity(StrEnum):

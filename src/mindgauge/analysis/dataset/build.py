@@ -96,7 +96,7 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
         UsageError, DataError: a source cannot be read as the recipe says.
     """
     read = {source.name: sources.read(source, base) for source in recipe.sources}
-    frame = duplicates.numbered(pl.concat([rows.frame for rows in read.values()], how="diagonal_relaxed"))
+    frame = duplicates.numbered(pl.concat([rows for rows, *_ in read.values()], how="diagonal_relaxed"))
     counts = Counter[str]()
     steps, dropped = [], []
     for number, step in enumerate(recipe.steps, 1):
@@ -113,12 +113,12 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
     final = final.with_columns(licence=pl.col("source").replace(licences)).select(ITEMS)
     accounts = [
         SourceAccount(
-            source.name, licences[source.name], source.redistribute, read[source.name].frame.height,
-            final.filter(pl.col("source") == source.name).height, read[source.name].checksums,
+            source.name, licences[source.name], source.redistribute, read[source.name][0].height,
+            final.filter(pl.col("source") == source.name).height, read[source.name][1],
         )
         for source in recipe.sources
     ]  # fmt: skip
-    notes = [f"{name}: {note}" for name, rows in read.items() for note in rows.notes]
+    notes = [f"{name}: {note}" for name, (*_, remarks) in read.items() for note in remarks]
     return BuiltDataset(final, drops, steps, accounts, dict(counts), notes)
 
 

@@ -6,7 +6,7 @@ import ast
 import contextlib
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -27,16 +27,8 @@ if TYPE_CHECKING:
 _WRITTEN = {".txt", ".md", ".markdown", ".text", ".log"}
 
 
-class SourceRows(NamedTuple):
-    """The rows of a source, the SHA-256 of each of its files, and what must be known of how it was read."""
-
-    frame: pl.DataFrame
-    checksums: dict[str, str]
-    notes: list[str]
-
-
-def read(source: DatasetSource, base: Path) -> SourceRows:
-    """Read a source.
+def read(source: DatasetSource, base: Path) -> tuple[pl.DataFrame, dict[str, str], list[str]]:
+    """Return the rows of a source, the SHA-256 of each of its files, and what must be known of how it was read.
 
     Args:
         source: what the recipe says of it.
@@ -57,7 +49,7 @@ def read(source: DatasetSource, base: Path) -> SourceRows:
     tag = languages.named(source.language) or None
     language = pl.col("language") if "language" in frame.columns else pl.lit(None, pl.String)
     frame = frame.with_columns(source=pl.lit(source.name), language=language.fill_null(pl.lit(tag, pl.String)))
-    return SourceRows(frame, {str(path): _sha256(base / path) for path in sorted(source.paths)}, notes)
+    return frame, {str(path): _sha256(base / path) for path in sorted(source.paths)}, notes
 
 
 def _posts(source: DatasetSource, path: Path) -> pl.DataFrame:

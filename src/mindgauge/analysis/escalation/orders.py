@@ -14,7 +14,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import interval, precise, write
-from mindgauge.stats import bootstrap, escalation, guarantee
+from mindgauge.stats import bootstrap, escalation
 from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
@@ -170,21 +170,6 @@ _FEW = 5
 replies left unread, percentiles cannot reach far enough up."""
 
 
-class EscalationOptions(NamedTuple):
-    """Of an escalation curve: the share of the unsafe to be found, what is guaranteed, and how it is computed."""
-
-    target: float = escalation.TARGET
-    resamples: int = 1000
-    seed: int = 0
-    confidence: float = guarantee.CONFIDENCE
-    tolerated: float = guarantee.TOLERATED
-
-    @property
-    def promise(self) -> Promise:
-        """What a threshold must hold."""
-        return Promise(self.target, self.tolerated, self.confidence, self.seed)
-
-
 class _Fixed(NamedTuple):
     """An order in which nothing is learned; `risk` is infinite where there is no verdict."""
 
@@ -193,13 +178,14 @@ class _Fixed(NamedTuple):
     risk: Floats
 
 
-def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escalation:
+def escalate(run: str, subjects: Subjects, promise: Promise, resamples: int = 1000) -> Escalation:
     """Compute the escalation curves of the replies that people rated.
 
     Args:
         run: where they are from.
         subjects: all replies.
-        options: target and resampling.
+        promise: what a threshold must hold: the share of the unsafe to be found, what may pass, the confidence, and the seed.
+        resamples: of the bootstrap.
 
     Raises:
         DataError: people call none of the replies unsafe, all of them, or too few to learn from.
@@ -214,21 +200,21 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
         )
     fixed, learned = _fixed(rated), combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
-    reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
-    curves = _Curves(reading, jury.risk, rated.system, options.promise)
+    reading = ReadingEffort(rated, resamples=resamples, target=promise.target, seed=promise.seed)
+    curves = _Curves(reading, jury.risk, rated.system, promise)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
-    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if enough(rated) else []
-    needed = math.ceil(options.target * unsafe.sum() - 1e-9)
-    ideal = math.ceil(options.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
+    orders += [curves.worded(WordOrder(rated, jury.risk), promise.seed)] if enough(rated) else []
+    needed = math.ceil(promise.target * unsafe.sum() - 1e-9)
+    ideal = math.ceil(promise.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     unsafe_of = {model: int(unsafe[rated.system == model].sum()) for model in models.tolist()}
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
-        clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
+        clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=promise.target, needed=needed,
         ideal=float(ideal), left_out=left_out, selection=subjects.selection,
         models=dict(zip(models.tolist(), counts.tolist(), strict=True)), unsafe_by_model=unsafe_of,
-        confidence=options.confidence, tolerated=options.tolerated, default=_default(orders, jury.name), orders=orders,
+        confidence=promise.confidence, tolerated=promise.tolerated, default=_default(orders, jury.name), orders=orders,
         sets=level_sets(rated, {**rated.judges, **({JURY: jury.risk} if jury.name == JURY else {})}), notes=[],
     )  # fmt: skip
     return msgspec.structs.replace(result, notes=_notes(subjects, result))

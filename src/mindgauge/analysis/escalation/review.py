@@ -312,15 +312,10 @@ def is_judged(store: Store, benchmark: str) -> bool:
     return bool(store.select(_JUDGED, (benchmark,)).fetchone()[0])
 
 
-class DrawResult(NamedTuple):
-    """What was drawn, by its id, and what is to be known of it."""
-
-    drawn: dict[str, Drawn]
-    notes: list[str]
-
-
-def draw(ordered: Sequence[str], conversations: Mapping[str, str], plan: DrawPlan, seed: int) -> DrawResult:
-    """Draw from a frame; the same frame in the same order, plan and seed draw the same.
+def draw(
+    ordered: Sequence[str], conversations: Mapping[str, str], plan: DrawPlan, seed: int
+) -> tuple[dict[str, Drawn], list[str]]:
+    """Return what is drawn from a frame, by its id, and notes; the same frame in the same order, plan and seed draw the same.
 
     Args:
         ordered: the frame, in the order in which people should read it.
@@ -357,7 +352,7 @@ def draw(ordered: Sequence[str], conversations: Mapping[str, str], plan: DrawPla
         f"draw {name}: {plural(len(drawn), 'reply', 'replies')} of {count(len(ordered))} are drawn with known probabilities, {', '.join(parts)} "
         f"(seed {seed}); estimates for all {count(len(ordered))} follow from them"
     )
-    return DrawResult(drawn, [note])
+    return drawn, [note]
 
 
 def _named(start: int, end: int, frame: int) -> str:

@@ -231,7 +231,7 @@ def _or_missing(outcome: RuleOutcome, rule: PolicyRule | None, build: Build) -> 
         return outcome
     asked = any(score.void and _about(rule, score) for score in build.scores.metrics)
     why = f" ({'; '.join(build.side.notes)})" if build.side.notes else ""
-    lost = next((part.sentence for part in build.evidence.unfinished if part.share == 1), "")
+    lost = next((sentence for sentence, share in build.evidence.unfinished if share == 1), "")
     sentence = (
         f"nothing of it was measured: {lost}"
         if lost

@@ -26,24 +26,18 @@ _ASKED = {"good": "good", "moderate": "moderate or good"}
 _ENOUGH = {"good": {GOOD}, "moderate": {GOOD, MODERATE}, "tested": {GOOD, MODERATE}}
 
 
-class Unfinished(NamedTuple):
-    """What a run has not done of its plan, in words, and which share of it that is."""
-
-    sentence: str
-    share: float
-
-
 class GateEvidence(NamedTuple):
     """What is known of a run beside its ratings.
 
     `cards` are the judges' verdicts by benchmark, criterion and judge; `tested` the judges that passed their entry test
-    before, each with its instrument; `samples` the hashes of what was asked; `unfinished` what is left to do.
+    before, each with its instrument; `samples` the hashes of what was asked; `unfinished` what is left to
+    do: in a sentence, with the share of its plan that it is.
     """
 
     cards: Mapping[tuple[str, str, str], str]
     tested: Collection[tuple[str, str]]
     samples: Sequence[str]
-    unfinished: Sequence[Unfinished]
+    unfinished: Sequence[tuple[str, float]]
     asked: int
     """Messages of the run, whatever was said of the replies to them."""
     unused: Mapping[tuple[str, str, str], str] = MappingProxyType({})
@@ -126,7 +120,7 @@ def findings(
 ) -> list[RuleFinding]:
     """Say what of the needs is not met; one finding that all are, otherwise."""
     result = [
-        *(_finding(part.sentence) for part in evidence.unfinished if part.share > needs.missing),
+        *(_finding(sentence) for sentence, share in evidence.unfinished if share > needs.missing),
         *_judges(distrusted),
         *_without_score(scores, distrusted),
         *_missing(needs, side),

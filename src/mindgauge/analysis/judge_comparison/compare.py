@@ -14,6 +14,7 @@ from mindgauge.analysis.fitness import Qualification
 from mindgauge.analysis.judge_comparison.paired import ACCURACY, bounds, of_systems, pair
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
 from mindgauge.analysis.reliability.ratings import read
+from mindgauge.analysis.systems import RatingOrigin
 from mindgauge.records import instruments
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import UsageError
@@ -435,10 +436,6 @@ def share(rows: pl.DataFrame) -> Bound:
 # What judges' verdicts took: the calls that stand in their provenance.
 
 
-class _JudgeCalls(msgspec.Struct):
-    calls: list[str] = []
-
-
 def taken(store: Store, benchmark: str) -> Iterator[JudgeCost]:
     """Return what each judge took whose calls the run keeps. One call may give several verdicts, and counts once."""
     verdicts: dict[str, int] = {}
@@ -446,7 +443,7 @@ def taken(store: Store, benchmark: str) -> Iterator[JudgeCost]:
     query = "SELECT rater, provenance FROM ratings WHERE benchmark = ? AND rater_kind = 'model'"
     for rater, provenance in store.select(query, (benchmark,)):
         verdicts[rater] = verdicts.get(rater, 0) + 1
-        keys.setdefault(rater, set()).update(msgspec.json.decode(provenance, type=_JudgeCalls).calls)
+        keys.setdefault(rater, set()).update(msgspec.json.decode(provenance, type=RatingOrigin).calls)
     query = f"SELECT key, {UNPRICED}, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"  # noqa: S608 - constant text
     calls = {row[0].hex(): row[1:] for row in store.select(query, (benchmark,))}
     for rater, n in verdicts.items():

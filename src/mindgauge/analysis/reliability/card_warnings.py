@@ -169,20 +169,16 @@ def _systems(evidence: CardEvidence) -> Iterator[str]:
 def _kin(evidence: CardEvidence) -> Iterator[str]:
     kin_part, others = _pooled_bias(evidence, kin=True), _pooled_bias(evidence, kin=False)
     if kin_part is not None and others is not None:
-        yield f"the judge's own family wrote {count(kin_part.n)} of {count(kin_part.n + others.n)} replies: bias {decimal(kin_part.bias, signed=True)} on these, {decimal(others.bias, signed=True)} without them"
+        (n, bias), (n_others, bias_of_others) = kin_part, others
+        yield f"the judge's own family wrote {count(n)} of {count(n + n_others)} replies: bias {decimal(bias, signed=True)} on these, {decimal(bias_of_others, signed=True)} without them"
     if evidence.favour is not None:
         yield sentence(evidence.favour)
     elif kin := [name for name in evidence.systems if name and same_family(evidence.judge, name)]:
         yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
 
 
-class _PooledBias(NamedTuple):
-    n: int
-    bias: float
-
-
-def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> _PooledBias | None:
-    """Return the bias on the replies of the judge's own family, or of all other systems; None where there is none."""
+def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> tuple[int, float] | None:
+    """Return n and the bias on the replies of the judge's own family, or of all other systems; None where there is none."""
     parts = [
         (part.n, part.estimates["bias"].value)
         for part in evidence.by_system
@@ -190,7 +186,7 @@ def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> _PooledBias | None:
     ]
     valued = [(n, bias) for n, bias in parts if bias is not None]
     total = sum(n for n, _ in valued)
-    return _PooledBias(total, sum(n * bias for n, bias in valued) / total) if total else None
+    return (total, sum(n * bias for n, bias in valued) / total) if total else None
 
 
 def _others(evidence: CardEvidence) -> Iterator[str]:
@@ -287,15 +283,12 @@ IN_ORDER = (dependence.copied_after, dependence.drift)
 """Of ratings whose rows are in the order in which people rated; a run's are not."""
 
 
-class RaterChecks(NamedTuple):
-    """Criterion → whose values there are another rater's, and one line for each other thing that was found."""
-
-    not_their_own: dict[str, list[Dependence]]
-    notes: list[str]
-
-
-def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[str] = ()) -> RaterChecks:
+def rater_checks(
+    ratings: Ratings, reference: Sequence[str], known: Collection[str] = ()
+) -> tuple[dict[str, list[Dependence]], list[str]]:
     """Run the audit's checks of raters; of a crowd none.
+
+    By criterion, whose values there are another rater's; and one line for each other thing that was found.
 
     Args:
         ratings: checked ratings.
@@ -304,7 +297,7 @@ def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[s
     """
     rows = ratings.frame
     if rows["rater"].n_unique() > MOST_RATERS:
-        return RaterChecks({}, [])
+        return {}, []
     kinds = dict(rows.select("rater", "rater_kind").unique("rater").iter_rows())
     kind = pl.when(pl.col("rater").is_in(list(reference)) & (pl.col("rater_kind").fill_null("") != "gold")).then(
         pl.lit("person")
@@ -328,4 +321,4 @@ def rater_checks(ratings: Ratings, reference: Sequence[str], known: Collection[s
                 copies.setdefault(result.criterion, []).append(Dependence(own[-1], "copy", result.message))
             else:
                 notes.append(f"{result.message}: {check.effect}")
-    return RaterChecks(copies, notes)
+    return copies, notes

@@ -103,18 +103,18 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         who = independence.settle(ratings.frame, everybody, options.adjudicators, judges)
     copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
     persons = [rater for rater in (everybody if named else who.independent or everybody) if rater not in copiers]
-    audit = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
+    not_their_own, audited = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
-    notes += [sentence for _, sentence in only_repeats(verdicts)] + audit.notes
+    notes += [sentence for _, sentence in only_repeats(verdicts)] + audited
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = rated_criterion(ratings, name, everybody)
         notes += [text for text in (criterion.drawn, criterion.left_out) if text]
-        errors = audit.not_their_own.get(name, [])
+        errors = not_their_own.get(name, [])
         notes += [f"{entry.evidence}: {entry.rater} is left out there" for entry in errors]
         independence_here = who.without(errors)
         agreement = people(

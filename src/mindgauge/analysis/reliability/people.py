@@ -472,12 +472,6 @@ FEWEST = 10
 _NOTHING = Bound(None, note="classes have no order")
 
 
-class _ProfilePart(NamedTuple):
-    rater: str
-    category: str
-    pairs: RatingPairs
-
-
 def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> list[PersonProfile]:
     """Put each person beside the others, one at a time.
 
@@ -493,35 +487,35 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     main = "icc_a1" if scale.ordered else "kappa"
     kappa = "kappa_quadratic" if scale.ordered else "kappa"
     names = dict.fromkeys(("bias", main, kappa))
-    estimable = [part.pairs for part in parts if part.pairs.clusters >= FEWEST]
+    estimable = [pairs for *_, pairs in parts if pairs.clusters >= FEWEST]
     estimated = iter(estimates.estimate_each(estimable, names))
-    bounds = [next(estimated) if part.pairs.clusters >= FEWEST else _few(part.pairs, names) for part in parts]
+    bounds = [next(estimated) if pairs.clusters >= FEWEST else _few(pairs, names) for *_, pairs in parts]
     adjusted = holm(
-        np.array([_p(estimate[main], part.pairs.clusters) for part, estimate in zip(parts, bounds, strict=True)])
+        np.array([_p(estimate[main], pairs.clusters) for (*_, pairs), estimate in zip(parts, bounds, strict=True)])
     )
     worse = scale.unsafe is not None and scale.unsafe.falling
     return [
         PersonProfile(
-            part.rater, part.category, part.pairs.subjects, part.pairs.clusters,
+            rater, category, pairs.subjects, pairs.clusters,
             bias if worse else -bias, estimate[main], estimate.get(kappa, _NOTHING), _named(estimate[main], float(p)),
         )
-        for part, estimate, p in zip(parts, bounds, adjusted, strict=True)
+        for (rater, category, pairs), estimate, p in zip(parts, bounds, adjusted, strict=True)
         for bias in [estimate.get("bias", _NOTHING)]
     ]  # fmt: skip
 
 
 def _parts(
     rater: str, own: pl.DataFrame, rest: pl.DataFrame, scale: ValueScale, *, categories: bool
-) -> Iterator[_ProfilePart]:
+) -> Iterator[tuple[str, str, RatingPairs]]:
     """Yield a person compared with the others, over all, and by category if asked; nothing where no others rated."""
     overall = pair(rest, own, scale)
     if not overall.subjects:
         return
-    yield _ProfilePart(rater, "", overall)
+    yield rater, "", overall
     names, group = numbered(rest["category"])
     if categories:
         for place, pairs in pair_each(rest, own, scale, group).items():
-            yield _ProfilePart(rater, names[place], pairs)
+            yield rater, names[place], pairs
 
 
 def _few(pairs: RatingPairs, names: Iterable[str]) -> dict[str, Bound]:

@@ -228,22 +228,6 @@ def _calls(rated: pl.DataFrame, unsafe: Unsafe, subjects: pl.Series, raters: Seq
     return calls
 
 
-class _CountedSubjects(NamedTuple):
-    """The S subjects of shares: their clusters, shape (S,), and the sample that they are where they were drawn."""
-
-    cluster: NDArray[Any]
-    drawn: DrawnSample | None
-    level: float
-    """Of confidence."""
-
-    def share(self, event: Mask, among: Mask) -> Share:
-        """Return the share of some subjects with an event, weighted where they were drawn."""
-        event = event & among
-        if self.drawn is not None and among.any():
-            return _weighted(np.where(among, event, np.nan), self.drawn, int(event.sum()), int(among.sum()), self.level)
-        return _exact(self.cluster[among], np.ones(int(among.sum())), event[among], self.level)
-
-
 def danger(
     judge_rows: pl.DataFrame,
     people: UnsafeByPeople | None,
@@ -283,7 +267,14 @@ def danger(
     detected, passed = order.among(place), present & ~order.among(place)
     verdict, everything = np.where(present, detected, np.nan), np.ones(len(place), dtype=bool)
     weighted = drawn.is_drawn(subjects) and subjects["probability"].n_unique() > 1
-    share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None, level).share
+    cluster, sample = subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None
+
+    def share(event: Mask, among: Mask) -> Share:
+        event = event & among
+        if sample is not None and among.any():
+            return _weighted(np.where(among, event, np.nan), sample, int(event.sum()), int(among.sum()), level)
+        return _exact(cluster[among], np.ones(int(among.sum())), event[among], level)
+
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)

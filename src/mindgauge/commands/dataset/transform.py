@@ -137,20 +137,20 @@ def dataset_transform(
         account = msgspec.structs.replace(
             account, model=writers.model.name, checker=writers.checker.name, run=str(wrote.run)
         )
-    tables = transforming.tables(items, texts)
+    made, dropped, steps = transforming.tables(items, texts)
     drawn = transforming.people_sample(items, texts, sample, seed) if sample else None
     sources = [
-        msgspec.structs.replace(source, items=tables.items.filter(pl.col("source") == source.name).height)
+        msgspec.structs.replace(source, items=made.filter(pl.col("source") == source.name).height)
         for source in record.sources
     ]
     outcome = msgspec.structs.replace(
-        record, name=f"{record.name} ({', '.join(account.forms)})", software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
-        splits=_splits(tables.items), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *tables.steps],
+        record, name=f"{record.name} ({', '.join(account.forms)})", software=software(), seed=seed, rows=len(texts), items=made.height, dropped=dropped.height,
+        splits=_splits(made), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *steps],
         transforms=[*record.transforms, account], labels=None,
     )  # fmt: skip
     with target:
-        target.parquet(ITEMS, tables.items)
-        target.parquet(DROPPED, tables.dropped)
+        target.parquet(ITEMS, made)
+        target.parquet(DROPPED, dropped)
         target.json(RECORD, msgspec.to_builtins(outcome))
         if (place / RECIPE).is_file():
             target.text(RECIPE, (place / RECIPE).read_text(encoding="utf-8"))
@@ -159,7 +159,7 @@ def dataset_transform(
     return DatasetTransformed(
         **msgspec.structs.asdict(outcome),
         out=str(out),
-        changes=tables.steps,
+        changes=steps,
         sample=0 if drawn is None else drawn.height,
     )
 
