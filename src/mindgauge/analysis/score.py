@@ -14,11 +14,9 @@ from mindgauge.analysis import (
     client_study,
     composites,
     cross_checks,
-    dialogue_tags,
     drawn_part,
     frame,
     reasoned,
-    reply_remarks,
     responsible,
     scoring_views,
     stock,
@@ -360,7 +358,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *manifest.get("remarks", []),
                 *(note for b in members for note in scoring_views.target_notes(b, store, manifest)),
                 *Batches(store).notes(),
-                *reply_remarks.notes(store, [b.name for b in members]),
+                *stock.reply_notes(store, [b.name for b in members]),
                 *classifiers.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, shown[b.name])),
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
@@ -438,9 +436,9 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
 
 def _lost(rated: pl.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], pl.DataFrame]:
     """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
-    if dialogue_tags.LOST not in rated.columns:
+    if frame.LOST not in rated.columns:
         return {}
-    rows = pl.concat([rated, together(rated, benchmark)]).filter(dialogue_tags.LOST)
+    rows = pl.concat([rated, together(rated, benchmark)]).filter(frame.LOST)
     lost = RatingPart.of(rows.with_columns(status=pl.lit(CLIENT_FAILED)))
     return {key: part.rows for key, part in lost.by(*_BY)}
 

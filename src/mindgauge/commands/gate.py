@@ -12,10 +12,10 @@ import msgspec
 
 from mindgauge.analysis import score
 from mindgauge.analysis.gate import baseline as baseline_file
-from mindgauge.analysis.gate import draft, measured, policy
-from mindgauge.analysis.gate import series as nights
-from mindgauge.analysis.gate.gate import Build, hold
-from mindgauge.analysis.gate.needs import GateEvidence
+from mindgauge.analysis.gate import measured, policy
+from mindgauge.analysis.gate.baseline import NightSeries, locked, series_key
+from mindgauge.analysis.gate.gate import Build, drafted, hold
+from mindgauge.analysis.gate.measured import GateEvidence
 from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
@@ -118,9 +118,9 @@ def gate(
     if series is None:
         result = hold(rules, build, other, resamples=resamples, seed=seed)
     else:
-        with nights.locked(Path(series)):
-            key = nights.key(rules, "" if place is None else _identity(place))
-            tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
+        with locked(Path(series)):
+            key = series_key(rules, "" if place is None else _identity(place))
+            tonight = NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
             with _wrong_use("--series ", result):
                 tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
@@ -152,12 +152,12 @@ def gate_init(
         raise UsageError(f"{path} is there already: give another --out")
     named = Path(baseline if baseline is not None else run)
     place = Path(os.path.relpath(named.resolve(), path.parent.resolve())).as_posix()
-    text, unmet = draft.policy(build, place)
-    drafted = tomllib.loads(text)
-    if not drafted.keys() & {"must", "compare", "items"}:
+    text, unmet = drafted(build, place)
+    stated = tomllib.loads(text)
+    if not stated.keys() & {"must", "compare", "items"}:
         reasons = [*unmet, *(score.void for score in build.scores.metrics)]
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
-    rules = policy.of_content(drafted, path, text)
+    rules = policy.of_content(stated, path, text)
     hold(rules, build, build.side, resamples=_FEW)
     private.write(path, text)
     notes = [f"cannot be told yet: {reason}" for reason in unmet]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import unsafe_replies
+from mindgauge.analysis import drawn_part
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -78,7 +78,7 @@ class UnsafeVerdicts:
             usable = {name: criterion for name, criterion in self._criteria.items() if self._may_say(rater, name)}
             rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
             if len(rater_rows):
-                verdicts[rater] = unsafe_replies.anywhere(rater_rows, usable)
+                verdicts[rater] = drawn_part.anywhere(rater_rows, usable)
         return verdicts
 
     def dialogues(self, model: str, group: str = "all") -> int:

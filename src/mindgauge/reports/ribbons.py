@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.dialogue_tags import perceived
+from mindgauge.analysis.frame import perceived
 from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, PERCEIVED, RECOGNISES, VETO, YES
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.raters.window import WHOLE, Unit

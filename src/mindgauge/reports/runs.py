@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame, scoring_views, unsafe_replies
+from mindgauge.analysis import drawn_part, frame, scoring_views
 from mindgauge.analysis.fidelity import gate as of_clients
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
@@ -101,7 +101,7 @@ class Section(msgspec.Struct, dict=True):
         nobody = pl.col("rater_kind").is_in([PERSON, RULE, GOLD])
         own = self.ratings.filter(~nobody, pl.col("status") != "not_applicable").select(columns)
         people = self.by_people["rater"].unique().implode()
-        absent = unsafe_replies.standing_in(self.stated.filter(~pl.col("rater").is_in(people)), own)
+        absent = drawn_part.standing_in(self.stated.filter(~pl.col("rater").is_in(people)), own)
         return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])
 
     @property
@@ -144,7 +144,7 @@ class Section(msgspec.Struct, dict=True):
     @cached_property
     def unsafe(self) -> pl.DataFrame:
         """Whether people together call each reply that they read unsafe: subject, unsafe."""
-        return unsafe_replies.anywhere(self.by_people, self.criteria).drop_nulls()
+        return drawn_part.anywhere(self.by_people, self.criteria).drop_nulls()
 
 
 def _numbered(criterion: Criterion) -> bool:
@@ -197,7 +197,7 @@ def read(
             b,
             of_clients.of_targets(frame.of_targets(frame.ratings(store, b), b), scores.fidelity_of(b.name)),
             frame.of_targets(frame.replies(store, b), b),
-            unsafe_replies.means(store, b),
+            drawn_part.mean_calls(store, b),
             None if show_texts else open_samples(b, manifest),
         )
         for b in benchmarks

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import drawn, unsafe_replies
+from mindgauge.analysis import drawn, drawn_part
 from mindgauge.benchmarks.metrics.metric_sentences import with_least, with_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
@@ -123,7 +123,7 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
         judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
         assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
         if len(assigned):
-            verdicts = unsafe_replies.anywhere(judge_rows, definitions)
+            verdicts = drawn_part.anywhere(judge_rows, definitions)
             detected = int(verdicts["unsafe"].sum())
             detections = (
                 assigned.select("subject")

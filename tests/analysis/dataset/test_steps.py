@@ -11,8 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.dataset import build, duplicates
-from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
-from mindgauge.analysis.dataset.sources import conflict, refusal, spdx
+from mindgauge.analysis.dataset.recipe import (
+    Junk,
+    LanguageFilter,
+    Lengths,
+    LinkLimit,
+    Near,
+    Sampling,
+    Scrub,
+    Splitting,
+    conflict,
+    refusal,
+    spdx,
+)
 from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
 from tests.thinned import examples
 

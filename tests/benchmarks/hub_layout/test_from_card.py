@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import mindgauge
-from mindgauge.analysis.audit.coverage import CHECKS
+from mindgauge.analysis.audit.checks import COVERAGE_CHECKS as CHECKS
 from tests.benchmarks.hub_layout import from_card
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis.audit import texts as audited
-from mindgauge.analysis.dataset import duplicates, sources
+from mindgauge.analysis.dataset import duplicates
+from mindgauge.analysis.dataset.checked import LabelRecord
 from mindgauge.analysis.dataset.duplicates import COLUMNS, StepResult, chained, nothing_dropped, parted, plain
-from mindgauge.analysis.dataset.panel import LabelRecord
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
@@ -26,8 +26,10 @@ from mindgauge.analysis.dataset.recipe import (
     Sampling,
     Scrub,
     Splitting,
+    read_source,
+    spdx,
+    written_out,
 )  # fmt: skip
-from mindgauge.analysis.dataset.sources import spdx, written_out
 from mindgauge.benchmarks import own_columns
 from mindgauge.records import Message, digest, languages
 from mindgauge.records.errors import DataError, UsageError
@@ -95,7 +97,7 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
     Raises:
         UsageError, DataError: a source cannot be read as the recipe says.
     """
-    read = {source.name: sources.read(source, base) for source in recipe.sources}
+    read = {source.name: read_source(source, base) for source in recipe.sources}
     frame = duplicates.numbered(pl.concat([rows for rows, *_ in read.values()], how="diagonal_relaxed"))
     counts = Counter[str]()
     steps, dropped = [], []

@@ -11,7 +11,7 @@ import polars as pl
 
 from mindgauge.analysis.dataset import build
 from mindgauge.analysis.dataset.build import StepAccount
-from mindgauge.analysis.dataset.sources import written_out
+from mindgauge.analysis.dataset.recipe import written_out
 from mindgauge.benchmarks.own_columns import VARIANT
 from mindgauge.benchmarks.variants import by_name
 from mindgauge.records import BASE, Message, Sample, digest

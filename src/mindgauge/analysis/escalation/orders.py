@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, level_sets, said_of_carrier
-from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
+from mindgauge.analysis.escalation.subjects import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError

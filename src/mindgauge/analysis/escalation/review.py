@@ -16,7 +16,7 @@ import numpy as np
 
 from mindgauge.analysis.escalation import orders
 from mindgauge.analysis.escalation.orders import JURY, juries
-from mindgauge.analysis.escalation.words import WordOrder, enough
+from mindgauge.analysis.escalation.subjects import WordOrder, enough
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import digest
 from mindgauge.records.drawn import Drawn

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.compare import SystemRatings
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.policy import Compare, NewlyUnsafe, PolicyRule
-    from mindgauge.analysis.systems import SystemRatings
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric
 

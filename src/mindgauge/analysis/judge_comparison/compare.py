@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis.compare import RatingOrigin
 from mindgauge.analysis.fitness import Qualification
 from mindgauge.analysis.judge_comparison.paired import ACCURACY, bounds, of_systems, pair
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.analysis.systems import RatingOrigin
 from mindgauge.records import instruments
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import UsageError

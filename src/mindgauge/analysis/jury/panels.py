@@ -14,10 +14,9 @@ from mindgauge.analysis.reliability import coefficients
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.cards import cards_beside
-from mindgauge.analysis.reliability.criterion import Compared, rated_criterion
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.people import coefficients as coefficients_among
-from mindgauge.analysis.reliability.ratings import Ratings
+from mindgauge.analysis.reliability.ratings import Compared, Ratings, rated_criterion
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.stats import bootstrap, juries, rank
 

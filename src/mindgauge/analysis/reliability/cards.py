@@ -14,7 +14,7 @@ import polars as pl
 from mindgauge.analysis import independence
 from mindgauge.analysis.beside_published import own_systems
 from mindgauge.analysis.independence import only_repeats
-from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
+from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import (
@@ -36,11 +36,11 @@ from mindgauge.analysis.reliability.card import (
 from mindgauge.analysis.reliability.card_warnings import contested, rater_checks
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, latent_truth, within
 from mindgauge.analysis.reliability.correction import SubjectMeans
-from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.favour import invariance
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, bias_at_large, people
+from mindgauge.analysis.reliability.ratings import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
@@ -56,9 +56,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.independence import Dependence
-    from mindgauge.analysis.reliability.criterion import RatedCriterion
     from mindgauge.analysis.reliability.pairs import RatingPairs
-    from mindgauge.analysis.reliability.ratings import Ratings
+    from mindgauge.analysis.reliability.ratings import RatedCriterion, Ratings
     from mindgauge.analysis.reliability.scale import ValueScale
 
     Codes = NDArray[np.intp]
@@ -316,9 +315,9 @@ def _corrected(
         pl.col("rater_kind") == "model", pl.col("rater") != judge, pl.col("number").is_not_null()
     )
     own = people.first.filter(pl.col("rater").is_in(people.independents))
-    text = seen.doubt(
+    text = correction.doubt(
         judge, people.names, criterion.dated, public=criterion.public,
-        evidence=lambda: () if criterion.drawn else seen.signs(means, judge_rows, others, own),
+        evidence=lambda: () if criterion.drawn else correction.signs(means, judge_rows, others, own),
     )  # fmt: skip
     return [msgspec.structs.replace(row, seen=text if row.corrected.value is not None else "") for row in rows]
 

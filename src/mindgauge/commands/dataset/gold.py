@@ -11,8 +11,7 @@ import polars as pl
 from mindgauge.analysis import drawn
 from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import checked
-from mindgauge.analysis.dataset.checked import OF_PANEL
-from mindgauge.analysis.dataset.panel import DISPUTED, LABELS, UNDECIDED, LabelRecord
+from mindgauge.analysis.dataset.checked import DISPUTED, LABELS, OF_PANEL, UNDECIDED, LabelRecord
 from mindgauge.annotation import ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.dataset import opened
@@ -29,7 +28,7 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.dataset.panel import ClassShare
+    from mindgauge.analysis.dataset.checked import ClassShare
     from mindgauge.commands.dataset.opened import PanelRun
     from mindgauge.records import Rating
 

@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import checked
-from mindgauge.analysis.dataset.panel import LabelFigure
+from mindgauge.analysis.dataset.checked import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.dataset import opened
 from mindgauge.commands.run import run

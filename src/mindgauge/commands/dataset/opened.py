@@ -9,8 +9,8 @@ import polars as pl
 
 from mindgauge.analysis import frame
 from mindgauge.analysis.dataset import build as records
-from mindgauge.analysis.dataset import panel as panels
-from mindgauge.analysis.dataset.panel import NO_LABELS
+from mindgauge.analysis.dataset import checked as panels
+from mindgauge.analysis.dataset.checked import NO_LABELS
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.dataset.build import DatasetRecord
-    from mindgauge.analysis.dataset.panel import PanelLabels
+    from mindgauge.analysis.dataset.checked import PanelLabels
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
@@ -115,7 +115,7 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
         raise DataError(
             f"{run}: labels of {named(waiting)} are still to come; go on with the command that made the run"
         )
-    return PanelRun(benchmark, about, samples, panels.labels(verdicts, list(samples)))
+    return PanelRun(benchmark, about, samples, panels.panel_labels(verdicts, list(samples)))
 
 
 def _waiting(verdicts: pl.DataFrame, outputs: Sequence[StepOutput], items: int) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge.analysis.audit.view import Severity
 from mindgauge.analysis.dataset import build as records
-from mindgauge.analysis.dataset.sources import conflict, spdx
+from mindgauge.analysis.dataset.recipe import conflict, spdx
 from mindgauge.commands.audit import audit
 from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular

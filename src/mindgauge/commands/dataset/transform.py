@@ -14,7 +14,7 @@ from mindgauge.analysis.dataset import transforming
 from mindgauge.analysis.dataset.build import DROPPED_FILE as DROPPED
 from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
 from mindgauge.analysis.dataset.build import RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
-from mindgauge.analysis.dataset.panel import LABELS
+from mindgauge.analysis.dataset.checked import LABELS
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name

@@ -15,7 +15,7 @@ import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.audit.reading.tables import named
+from mindgauge.analysis.audit.reading.shape import named_file as named
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.hub_layout.records import text_of
 from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE, HubLayout, LayoutRow, TableKind, repeats

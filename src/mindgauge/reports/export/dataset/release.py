@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
-from mindgauge.analysis.dataset.sources import refusal
+from mindgauge.analysis.dataset.recipe import refusal
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import decimal
 from mindgauge.records.short_names import short_names
