@@ -452,10 +452,7 @@ def aligned_rows(folder: Path, benchmark: Benchmark) -> Iterator[NewRow]:
         systems = _counted(judge, values)
         pairs = values.beside_people(judge, systems)
         differences = [*_by_design(table, values, judge, systems)]
-        reasons = [
-            *_asked_otherwise(table, temperature, values, judge),
-            *_missing_means(table, values, judge, systems),
-        ]
+        reasons = [*_asked_otherwise(table, temperature, values, judge), *_missing_means(table, values, judge, systems)]
         cells = [*as_published(ATTRIBUTES, pairs)] if len(systems) > 1 else []
         for k, attribute in enumerate(ATTRIBUTES):
             figures = {c.column: c.value for c in cells if c.row == attribute and c.value == c.value}  # NaN is none

@@ -324,15 +324,6 @@ class _CriterionBlock(NamedTuple):
     ratings: RatingPart
 
 
-class _Part(NamedTuple):
-    """Ratings of all systems on one slice as columns, with the number of each rating's system and sample."""
-
-    table: RatingTable
-    system: Codes
-    sample: Codes
-    names: list[str]
-
-
 def compare(
     folders: Sequence[Path],
     *,
@@ -553,29 +544,32 @@ def _measures(
         constant = rated.among("run_number", [str(NO_RUN)])
         readers = _part(rated.where(~constant), question, labels) if constant.any() else full
         for metric in wanted_metrics:
-            part = readers if metric.label else full
+            table, system, sample, names = readers if metric.label else full
             unit = "share" if metric.exact else "level"
             label = f"label={metric.label}" if metric.label else slice_
             about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
             title = metric.titled(block.criterion, own_answers=not block.rater)
             if metric.waits is not None:
-                outcome = pairing.wait_contrasts(metric, part.names, part.table, part.system, **bootstrap)
+                outcome = pairing.wait_contrasts(metric, names, table, system, **bootstrap)
                 if outcome[1]:
                     yield Measure(*about, *licences, 0, *outcome, title=title)
                 continue
             try:
-                scores = pair(metric, part.table, part.system, part.sample)
+                scores = pair(metric, table, system, sample)
             except OwnCodeError as error:
                 notes += [note for note in [str(error)] if note not in notes]
                 continue
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
-                outcome = contrasts(metric, part.names, scores, **bootstrap)
+                outcome = contrasts(metric, names, scores, **bootstrap)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")
                 yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 
 
-def _part(ratings: RatingPart, question: scoring_views.ScoringQuestion, labels: Labels) -> _Part:
+def _part(
+    ratings: RatingPart, question: scoring_views.ScoringQuestion, labels: Labels
+) -> tuple[RatingTable, Codes, Codes, list[str]]:
+    """Return ratings of all systems as columns, the number of each rating's system and sample, and the systems' names."""
     places: dict[tuple[str, ...], int] = {(str(run), model): place for place, (run, model) in enumerate(labels)}
     system, sample = ratings.numbered(places, "run_number", "model"), ratings.dense("sample")
     table = ratings.table(question.criterion, question.benchmark.metric_tags)
-    return _Part(table, system, sample, list(labels.values()))
+    return table, system, sample, list(labels.values())

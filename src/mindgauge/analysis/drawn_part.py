@@ -224,7 +224,7 @@ def estimates(benchmark: Benchmark, rows: pl.DataFrame, *, loaded: bool = False)
         return
     used = instruments.by_rater(rows.select("rater", "instrument").unique().iter_rows(), loaded=loaded)
     for name, criterion in frame.criteria(benchmark).items():
-        part = drawn.alone(people.filter(pl.col("criterion") == name)).rows
+        part = drawn.alone(people.filter(pl.col("criterion") == name))[0]
         if not drawn.is_drawn(part):
             continue
         judged = rows.filter(pl.col("criterion") == name, pl.col("rater_kind").is_in(["model", "classifier"]))
@@ -245,7 +245,7 @@ def notes(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
     """Say what was drawn, and what is left out beside it, once for all criteria of which that is the same."""
     people = rows.filter(pl.col("rater_kind") == "person", pl.col("status") != "not_applicable")
     draw_notes = {
-        drawn.alone(people.filter(pl.col("criterion") == name)).note for name in people["criterion"].unique().sort()
+        drawn.alone(people.filter(pl.col("criterion") == name))[1] for name in people["criterion"].unique().sort()
     }
     yield from (f"{benchmark.name}: {note}" for note in sorted(draw_notes) if note)
 

@@ -307,11 +307,7 @@ def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:
 
 
 def _seen(
-    criteria: Mapping[str, RaterCodes],
-    cases: Mapping[str, Departures],
-    raters: Sequence[str],
-    place: int,
-    limit: float,
+    criteria: Mapping[str, RaterCodes], cases: Mapping[str, Departures], raters: Sequence[str], place: int, limit: float
 ) -> Dependence | Suspicion | None:
     """Judge one rater beside the others: over all criteria together, and on each."""
     parts = [[name] for name in criteria] if len(criteria) < 2 else [list(criteria), *([name] for name in criteria)]

@@ -480,22 +480,9 @@ def wait_contrasts(
         apart = None if p is None or low is None or high is None else bool(p <= ALPHA and not low <= 0 <= high)
         better = (names[first] if (value or 0) < 0 else names[second]) if apart else ""
         n = sum(int((followed[place].waits.time >= 0).sum()) for place in (first, second))
+        systems, clusters = (names[first], names[second]), between.clusters
         differences.append(
-            SystemDifference(
-                names[first],
-                names[second],
-                value,
-                low,
-                high,
-                between.p,
-                p,
-                apart,
-                better,
-                n,
-                between.clusters,
-                None,
-                None,
-            )
+            SystemDifference(*systems, value, low, high, between.p, p, apart, better, n, clusters, None, None)
         )
     return sorted(standings, key=lambda standing: np.inf if standing.value is None else standing.value), differences
 

@@ -535,11 +535,7 @@ def _score(
 
 
 def _estimates(
-    question: scoring_views.ScoringQuestion,
-    ratings: RatingPart,
-    cut: Cut,
-    resamples: int,
-    seed: int,
+    question: scoring_views.ScoringQuestion, ratings: RatingPart, cut: Cut, resamples: int, seed: int
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     previous: tuple[int, dict[str, Estimate | None]] = (-1, {})

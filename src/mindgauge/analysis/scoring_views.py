@@ -117,11 +117,7 @@ def _fills(table: RatingTable) -> Iterator[RatingTable]:
 
 
 UNSAFE_SHARE = msgspec.structs.replace(_COMPLETE, compute=_unsafe_share, fills=_fills)
-_DERIVED = {
-    stock.CRITERION: (STOCK_SHARE,),
-    UNSAFE: (UNSAFE_SHARE,),
-    reasoned.CRITERION.name: reasoned.METRICS,
-}
+_DERIVED = {stock.CRITERION: (STOCK_SHARE,), UNSAFE: (UNSAFE_SHARE,), reasoned.CRITERION.name: reasoned.METRICS}
 """What is computed of criteria that are derived from others."""
 
 

@@ -14,8 +14,8 @@ from mindgauge.analysis import score
 from mindgauge.analysis.gate import baseline as baseline_file
 from mindgauge.analysis.gate import measured, policy
 from mindgauge.analysis.gate.baseline import NightSeries, locked, series_key
-from mindgauge.analysis.gate.gate import Build, drafted, hold
-from mindgauge.analysis.gate.measured import GateEvidence
+from mindgauge.analysis.gate.gate import drafted, hold
+from mindgauge.analysis.gate.measured import Build
 from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.status import status
 from mindgauge.records import digest
@@ -188,7 +188,7 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
     build, content = read_build(Path(run)), manifest.read(Path(run))
     facts = {
         "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")), "chosen": chosen,
-        "run": Path(run).resolve().name, "samples": build.evidence.samples,
+        "run": Path(run).resolve().name, "samples": build.samples,
     }  # fmt: skip
     path = Path(out)
     text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
@@ -266,8 +266,9 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     gate = reliability_gate.of_run(folder)
     cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
     samples = content.get("plan", {}).get("samples", [])
-    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), asked, gate.unused, gate.looked_at)
-    return Build(measured.read(folder), scores, benchmarks, evidence)
+    return Build(
+        measured.read(folder), scores, benchmarks, cards, tested, samples, _unfinished(folder), asked, gate.unused, gate.looked_at
+    )  # fmt: skip
 
 
 def _unfinished(folder: Path) -> list[tuple[str, float]]:

@@ -10,14 +10,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import mindgauge
-from mindgauge.analysis.audit.checks import COVERAGE_CHECKS as CHECKS
 from tests.benchmarks.hub_layout import from_card
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "help_or_harm"
-UNEQUAL = {check.id for check in CHECKS} & {"unequal_n"}
+UNEQUAL = {"unequal_n"}
 
 
 @pytest.fixture(scope="module")

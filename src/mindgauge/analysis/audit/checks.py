@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from mindgauge.analysis.audit.view import (
     ALPHA,
     EDITED,
     REPLIES,
+    AuditCheck,
     CheckResult,
     Severity,
     VersionDifference,
@@ -30,10 +31,13 @@ from mindgauge.records.files.confined_reader import HIDDEN
 from mindgauge.records.rounding import decimal, percent, plural, precise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from mindgauge.analysis.audit.view import AuditCheck, Finding
+    from mindgauge.analysis.audit.view import Finding
     from mindgauge.benchmarks.released import Material
+
+    _Differing = tuple[str, list[str], tuple[VersionDifference, ...]]
+    "A file, others that differ from it in the same rows, and where."
 
 
 MANY = 0.05
@@ -230,9 +234,6 @@ def _extreme(own: pl.DataFrame, gap: float) -> str:
     return f"; {percent(share)} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
 
 
-COVERAGE_CHECKS = (missing_verdicts, missing_by_system, unequal_n, fields_by_system, selected_on_score)
-
-
 # Checks of labels: options that are never right, classes too small to count, one text with two labels.
 
 
@@ -298,11 +299,7 @@ def rare_labels(view: View) -> Iterator[CheckResult]:
         yield CheckResult(rare.height, f"{rare.height} of {plural(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {very_rare} fewer than {FEW}", limited(facts))  # fmt: skip
 
 
-@check(
-    "conflicting_labels",
-    Severity.ERROR,
-    "at least one of the labels is wrong, and no rater can agree with both",
-)
+@check("conflicting_labels", Severity.ERROR, "at least one of the labels is wrong, and no rater can agree with both")
 def conflicting_labels(view: View) -> Iterator[CheckResult]:
     """Items with the same texts and different labels."""
     rows = view.items.filter(pl.col("label").is_not_null())
@@ -312,9 +309,6 @@ def conflicting_labels(view: View) -> Iterator[CheckResult]:
         yield CheckResult(
             texts, f"{plural(texts, 'text')} with different labels in {plural(clash.height, 'row')}", places(clash)
         )
-
-
-LABEL_CHECKS = (never_gold, rare_labels, conflicting_labels)
 
 
 TOGETHER = 3
@@ -337,9 +331,7 @@ def ids_not_keys(view: View) -> Iterator[CheckResult]:
 
 
 @check(
-    "unplaced_ratings",
-    Severity.ERROR,
-    "they belong to nothing: a join drops them, a mean over the file counts them",
+    "unplaced_ratings", Severity.ERROR, "they belong to nothing: a join drops them, a mean over the file counts them"
 )
 def unplaced_ratings(view: View) -> Iterator[CheckResult]:
     """Ratings without a subject, a criterion or a rater."""
@@ -403,56 +395,47 @@ def _changed(view: View, *, replaced: bool) -> Iterator[CheckResult]:
     yield from _told(_pairs(view, lambda d: d.moved is None and (d.alike < EDITED) == replaced), f"{change} than")
 
 
-class DifferingFiles(NamedTuple):
-    """Files that differ from a first one in the same rows."""
-
-    first: str
-    others: list[str]
-    differences: tuple[VersionDifference, ...]
-
-    @property
-    def places(self) -> list[str]:
-        """Where the differences stand."""
-        return [f"{self.others[0]}:{d.other}" for d in self.differences]
-
-
-def _pairs(view: View, wanted: Callable[[VersionDifference], bool]) -> list[DifferingFiles]:
-    """Return the files that differ from a first one in some way; those that differ in the same rows come together."""
+def _pairs(view: View, wanted: Callable[[VersionDifference], bool]) -> list[_Differing]:
+    """Return a first file, others that differ from it in some way, and in what; those that differ in the same rows come together."""
     alike: dict[tuple[str, tuple[VersionDifference, ...]], list[str]] = {}
     for (first, other), differing in view.versions.items():
         wanted_differences = tuple(d for d in differing if wanted(d))
         if wanted_differences:
             alike.setdefault((first, wanted_differences), []).append(other)
-    return [DifferingFiles(first, others, wanted_differences) for (first, wanted_differences), others in alike.items()]
+    return [(first, others, wanted_differences) for (first, wanted_differences), others in alike.items()]
 
 
-def _told(pairs: list[DifferingFiles], change: str) -> Iterator[CheckResult]:
+def _stands(others: list[str], differing: Iterable[VersionDifference]) -> list[str]:
+    return [f"{others[0]}:{d.other}" for d in differing]
+
+
+def _told(pairs: list[_Differing], change: str) -> Iterator[CheckResult]:
     """Tell each pair of files, or all in one where there are many."""
     if len(pairs) > TOGETHER:
-        total = sum(len(pair.differences) for pair in pairs)
-        files = {file for pair in pairs for file in pair.others}
-        folders = Counter(pair.others[0].split("/")[0] for pair in pairs for _ in pair.differences)
+        total = sum(len(differing) for *_, differing in pairs)
+        files = {file for _, others, _ in pairs for file in others}
+        folders = Counter(others[0].split("/")[0] for _, others, differing in pairs for _ in differing)
         by_folder = ", ".join(f"{folder} {n}" for folder, n in folders.most_common(4))
-        text = f"{plural(total, 'row')} of {plural(len(files), 'file')} ({by_folder}) with {change} the files they repeat, such as {pairs[0].first}"
-        yield CheckResult(total, text, limited([place for pair in pairs for place in pair.places]))
+        text = f"{plural(total, 'row')} of {plural(len(files), 'file')} ({by_folder}) with {change} the files they repeat, such as {pairs[0][0]}"
+        yield CheckResult(
+            total, text, limited([place for _, others, differing in pairs for place in _stands(others, differing)])
+        )
         return
-    for pair in pairs:
-        listed = pair.others[0] + (f" and {plural(len(pair.others) - 1, 'other file')}" if len(pair.others) > 1 else "")
-        offsets = Counter(d.moved for d in pair.differences if d.moved is not None)
+    for first, others, differing in pairs:
+        listed = others[0] + (f" and {plural(len(others) - 1, 'other file')}" if len(others) > 1 else "")
+        offsets = Counter(d.moved for d in differing if d.moved is not None)
         offsets_named = (
             ", moved " + ", ".join(f"{n} by {offset:+d}" for offset, n in offsets.most_common(4)) if offsets else ""
         )
-        n = len(pair.differences)
+        n = len(differing)
         yield CheckResult(
-            n, f"{plural(n, 'row')} of {listed} with {change} {pair.first}{offsets_named}", limited(pair.places)
+            n,
+            f"{plural(n, 'row')} of {listed} with {change} {first}{offsets_named}",
+            limited(_stands(others, differing)),
         )
 
 
-@check(
-    "blanks_differ",
-    Severity.NOTE,
-    "a comparison of raw strings calls equal texts different",
-)
+@check("blanks_differ", Severity.NOTE, "a comparison of raw strings calls equal texts different")
 def blanks_differ(view: View) -> Iterator[CheckResult]:
     """Texts that two files have with different blanks or line ends."""
     rows = view.keyed.filter(pl.col("plain") != "")
@@ -463,17 +446,6 @@ def blanks_differ(view: View) -> Iterator[CheckResult]:
         yield CheckResult(
             texts, f"{plural(texts, 'text')} with different blanks or line ends in several files", places(differ)
         )
-
-
-ID_CHECKS = (
-    ids_not_keys,
-    unplaced_ratings,
-    duplicate_ratings,
-    rows_misaligned,
-    texts_changed,
-    records_overwritten,
-    blanks_differ,
-)
 
 
 @check(
@@ -512,10 +484,13 @@ def contradicts_itself(view: View) -> Iterator[CheckResult]:
         yield CheckResult(len(lines), f"{plural(len(lines), 'file')} not as the release says", limited(lines))
 
 
-CHECKS: tuple[AuditCheck, ...] = (
-    *ID_CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *raters.VALUE_CHECKS, *LABEL_CHECKS, *texts.REPLY_CHECKS, *raters.CHECKS,
-    *dependence.CHECKS, *dependence.ORDER_CHECKS, *COVERAGE_CHECKS, contradicts_itself, hidden_content, reader_notes,
-)  # fmt: skip
+CHECKS = tuple(
+    found
+    for names in (vars(texts), vars(raters), vars(dependence), globals())
+    for found in [*names.values()]
+    if isinstance(found, AuditCheck)
+)
+"""Every function of this module and of those three that is declared as a check."""
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 

@@ -180,8 +180,7 @@ def _held(claim: Claim, ratings: Ratings) -> CheckedClaim:
     interval = bounded(value, figure.conversations.low, figure.conversations.high)
     if worst == "holds":
         sentences.insert(
-            0,
-            f"{about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}",
+            0, f"{about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}"
         )
     return CheckedClaim(
         claim.about, worst, sentences, value, figure.conversations.low, figure.conversations.high, _half(figure.repeats),

@@ -237,9 +237,6 @@ def sorted_by_text(view: View) -> Iterator[CheckResult]:
             yield CheckResult(own.height, f"{file}: {rising} of {differing} neighbours in alphabetical order", [])
 
 
-ORDER_CHECKS = (drift, sorted_by_label, sorted_by_text)
-
-
 RISE = 0.1
 """Agreement must rise by so much before it looks like copying."""
 MOST_LEVELS = 20
@@ -356,11 +353,7 @@ class _Course(NamedTuple):
     varied: NDArray[np.bool_]
 
 
-@check(
-    "copied_after",
-    Severity.WARNING,
-    "from there on the two are one opinion: agreement is that of a copy",
-)
+@check("copied_after", Severity.WARNING, "from there on the two are one opinion: agreement is that of a copy")
 def copied_after(view: View) -> Iterator[CheckResult]:
     """Two people who differ up to some row and hardly ever after it, others not becoming more alike there."""
     people = view.people
@@ -494,23 +487,8 @@ def _uses(rows: pl.DataFrame, levels: list[str]) -> list[tuple[str, int]]:
     return list(used.group_by("rater").len().sort("rater").iter_rows())
 
 
-@check(
-    "repeats_as_units",
-    Severity.WARNING,
-    OWN_NOISE,
-)
+@check("repeats_as_units", Severity.WARNING, OWN_NOISE)
 def repeats_as_units(view: View) -> Iterator[CheckResult]:
     """Raters whose repeats are all that varies: they rated one conversation of each system, again and again."""
     for rater, text in only_repeats(view.opinions):
         yield CheckResult(view.opinions.filter(pl.col("rater") == rater).height, text, [])
-
-
-CHECKS = (
-    adjudicator_among_raters,
-    consensus_of_raters,
-    repeats_as_raters,
-    judge_copied,
-    copied_after,
-    no_joint_events,
-    repeats_as_units,
-)

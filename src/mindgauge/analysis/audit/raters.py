@@ -146,11 +146,7 @@ def mixed_types(view: View) -> Iterator[CheckResult]:
         yield CheckResult(odd.height, f"{rater}: {counted(own, 'kind')}", places(odd))
 
 
-@check(
-    "stray_blanks",
-    Severity.WARNING,
-    "a label with a blank is another label to a computer: it agrees with nothing",
-)
+@check("stray_blanks", Severity.WARNING, "a label with a blank is another label to a computer: it agrees with nothing")
 def stray_blanks(view: View) -> Iterator[CheckResult]:
     """Values with blanks at their ends, and values that differ in case only."""
     value = pl.col("value")
@@ -198,9 +194,6 @@ def _levels(view: View, criterion: str) -> list[str]:
     low, high = view.scales.get(criterion, (0.0, -1.0))
     is_listed = float(low).is_integer() and float(high).is_integer() and high - low <= MOST_LEVELS
     return [str(level) for level in range(int(low), int(high) + 1)] if is_listed else []
-
-
-VALUE_CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks, unused_level)
 
 
 STRAIGHT = 3
@@ -406,11 +399,7 @@ def ceiling(view: View) -> Iterator[CheckResult]:
         yield CheckResult(own.height, f"{rater}: at the top level with half or more of the values on {plural(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
 
 
-@check(
-    "judge_of_own_family",
-    Severity.NOTE,
-    "judges tend to favour their own kind: look at these systems apart",
-)
+@check("judge_of_own_family", Severity.NOTE, "judges tend to favour their own kind: look at these systems apart")
 def judge_of_own_family(view: View) -> Iterator[CheckResult]:
     """Models that rate systems of their own family."""
     rows = view.rated.filter(pl.col("rater_kind") == "model", pl.col("system").is_not_null())
@@ -423,9 +412,7 @@ def judge_of_own_family(view: View) -> Iterator[CheckResult]:
 
 
 @check(
-    "one_person",
-    Severity.NOTE,
-    "how far people agree is unknown, so there is no ceiling against which to hold a judge",
+    "one_person", Severity.NOTE, "how far people agree is unknown, so there is no ceiling against which to hold a judge"
 )
 def one_person(view: View) -> Iterator[CheckResult]:
     """Subjects that models rate and no more than one person."""
@@ -437,9 +424,3 @@ def one_person(view: View) -> Iterator[CheckResult]:
         yield CheckResult(
             people["subject"].n_unique(), f"no subject is rated by two people; {counted(people, 'rater')} ratings", []
         )
-
-
-CHECKS = (
-    model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling, judge_of_own_family,
-    one_person,
-)  # fmt: skip

@@ -215,9 +215,7 @@ def _spellings(names: list[str]) -> list[tuple[str, ...]]:
 
 
 @check(
-    "cut_texts",
-    Severity.ERROR,
-    "the end of these texts is lost, and with it what raters and models should have read",
+    "cut_texts", Severity.ERROR, "the end of these texts is lost, and with it what raters and models should have read"
 )
 def cut_texts(view: View) -> Iterator[CheckResult]:
     """Texts that pile up at one greatest length, or are as long as a spreadsheet's cell can be."""
@@ -237,16 +235,6 @@ def _poisson_tail(count: int, expected: float) -> float:
     from scipy.special import gammainc
 
     return float(gammainc(count, expected))
-
-
-CHECKS = (
-    duplicate_texts,
-    repeated_inputs,
-    duplicates_across_splits,
-    shared_passages,
-    source_listed_twice,
-    cut_texts,
-)
 
 
 # Checks of texts as characters: read in the wrong encoding, escaped once too often, or changed by a spreadsheet.
@@ -357,11 +345,7 @@ def lost_characters(view: View) -> Iterator[CheckResult]:
     yield from _told(rows, "a question mark in the place of another character")
 
 
-@check(
-    "spreadsheet_damage",
-    Severity.ERROR,
-    "a spreadsheet replaced what stood in these cells; the content is lost",
-)
+@check("spreadsheet_damage", Severity.ERROR, "a spreadsheet replaced what stood in these cells; the content is lost")
 def spreadsheet_damage(view: View) -> Iterator[CheckResult]:
     """Error values, formulas and bare numbers in the place of texts; dates in the place of numbers."""
     alone = pl.col("plain").str.contains(f"^{_ERRORS}$") | pl.col("plain").str.contains(_FORMULA)
@@ -374,16 +358,6 @@ def spreadsheet_damage(view: View) -> Iterator[CheckResult]:
     bad = view.rated.filter(value.str.contains(f"^{_ERRORS}$") | value.str.contains(_DATE))
     if bad.height:
         yield CheckResult(bad.height, f"{plural(bad.height, 'value')} that are an error value or a date ({counted(bad, 'value')})", places(bad))  # fmt: skip
-
-
-CHARACTER_CHECKS = (
-    replacement_characters,
-    mojibake,
-    lost_characters,
-    literal_escapes,
-    control_characters,
-    spreadsheet_damage,
-)
 
 
 NOTHING = ("", "nan", "none", "null", "n/a", "na", "#n/a", "[]", "{}", "undefined", "-")
@@ -452,11 +426,7 @@ def _remarked(view: View, hint: str, pattern: str) -> pl.DataFrame:
     return verdicts.with_columns(source=pl.col("source").fill_null(""))
 
 
-@check(
-    "error_replies",
-    Severity.ERROR,
-    "an error message is counted, or was rated, as what the model said",
-)
+@check("error_replies", Severity.ERROR, "an error message is counted, or was rated, as what the model said")
 def error_replies(view: View) -> Iterator[CheckResult]:
     """Errors of a program stored where a reply or verdict belongs."""
     hits = _errors(view)
@@ -541,14 +511,3 @@ def _errors(view: View) -> pl.DataFrame:
     keys = ["kind", "system", "source", "split", "key", "plain"]
     errors = pl.Series([_ERROR.search(text[:2000]) is not None for text in rows["text"]], dtype=pl.Boolean)
     return rows.filter(errors).unique(keys, keep="first", maintain_order=True)
-
-
-REPLY_CHECKS = (
-    empty_replies_rated,
-    cut_replies_rated,
-    error_replies,
-    hand_edits,
-    refusals,
-    verdicts_as_replies,
-    form_differs,
-)

@@ -261,8 +261,7 @@ def in_languages(items: pl.DataFrame, step: LanguageFilter) -> StepResult:
     rows = items.with_columns(language=language())
     keep = [languages.named(tag) for tag in step.keep]
     return parted(
-        rows,
-        pl.when(~pl.col("language").is_in(keep)).then(pl.concat_str(pl.lit("language "), pl.col("language"))),
+        rows, pl.when(~pl.col("language").is_in(keep)).then(pl.concat_str(pl.lit("language "), pl.col("language")))
     )
 
 

@@ -34,19 +34,17 @@ from mindgauge.stats.jackknife import effective
 from mindgauge.stats.level import named as with_level
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from mindgauge.records.rubric import Criterion
-
-    Floats = NDArray[np.float64]
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from mindgauge.records.rounding import Kind
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.stats.interval import Interval
+
+    Floats = NDArray[np.float64]
     Codes = NDArray[np.intp]
     Mask = NDArray[np.bool_]
-    from mindgauge.records.rounding import Kind
-    from mindgauge.stats.interval import Interval
 
 
 LABELS = ("gold", "gold_status", "panel_label", "panel_status", "panel_agreement")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-    from numpy.typing import NDArray
 
 
 JUDGES, CLASSIFIERS, LENGTH, CATEGORY = "judges", "classifiers", "length", "category"

@@ -15,20 +15,17 @@ from mindgauge.stats import conformal, guarantee
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from mindgauge.analysis.escalation.subjects import Subjects
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
     Learn = Callable[[Mask], Floats]
     "From the replies that may be learned from to the risks of all."
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from mindgauge.analysis.escalation.subjects import Subjects
 
 
 class LevelSet(msgspec.Struct, frozen=True, kw_only=True):

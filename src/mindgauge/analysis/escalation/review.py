@@ -28,7 +28,7 @@ from mindgauge.stats.escalation import Features
 from mindgauge.stats.jackknife import effective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
     Floats = NDArray[np.float64]
-    from collections.abc import Mapping, Sequence
 
 _DONE = """
 SELECT DISTINCT subject, criterion FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"""

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-    from numpy.typing import NDArray
 
 
 class UnsafeOn(NamedTuple):
@@ -196,8 +195,8 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     rows = rows.with_columns(risk=_risk(rule, rows["value"]))
     bad = tuple(value for value in by_name[rule.criterion].values if rule.holds(str(value)))
     criterion = msgspec.structs.replace(by_name[rule.criterion], unsafe=bad)
-    part = drawn.alone(rows.filter(pl.col("rater").is_in(people)))
-    word, asked_ids, selection = _word(part.rows, criterion)
+    own, note = drawn.alone(rows.filter(pl.col("rater").is_in(people)))
+    word, asked_ids, selection = _word(own, criterion)
     judges = rows.filter((pl.col("rater_kind") == "model") & pl.col("rater").is_in(others))
     risks = _means(judges, _stated(store, benchmark, rule, people), word.keys(), notes)
     if not risks:
@@ -213,8 +212,8 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         np.log1p(about["length"].to_numpy().astype(float)),
         {name: _placed(risk_map, ids) for name, risk_map in sorted(risks.items())},
         {name: _placed(risk_map, ids) for name, risk_map in sorted(_classified(store, benchmark, rule).items())},
-        _placed(word, ids), np.isin(ids, list(asked_ids)), _placed(_values(part.rows, rule), ids),
-        selection, notes, _weights(part.rows, ids), part.note,
+        _placed(word, ids), np.isin(ids, list(asked_ids)), _placed(_values(own, rule), ids),
+        selection, notes, _weights(own, ids), note,
     )  # fmt: skip
 
 

@@ -403,7 +403,5 @@ def _by_message(rows: pl.DataFrame, levels: set[str]) -> pl.DataFrame:
     if (rows["subject"] == rows["sample"]).all():
         by_reply = rows.group_by("sample", "run").agg(unsafe=verdict.mean())
     return by_reply.group_by("sample").agg(
-        repeats=pl.len(),
-        unsafe=(pl.col("unsafe") > 0.5).sum(),
-        open=pl.col("unsafe").is_null().sum(),
+        repeats=pl.len(), unsafe=(pl.col("unsafe") > 0.5).sum(), open=pl.col("unsafe").is_null().sum()
     )

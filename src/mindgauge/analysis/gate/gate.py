@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.gate.baseline import NightSeries
-    from mindgauge.analysis.gate.measured import GateEvidence, GateSide, SystemBlock
+    from mindgauge.analysis.gate.measured import Build, GateSide, SystemBlock
     from mindgauge.analysis.gate.policy import GatePolicy, PolicyRule
-    from mindgauge.analysis.score import Score, Scores
+    from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
 
@@ -38,15 +38,6 @@ _NOTHING_SHOWS = "nothing shows that"
 _OF_MEANS = (
     "intervals of means hold here even where few replies fall far, so they are wider than those of `mindgauge score`"
 )
-
-
-class Build(NamedTuple):
-    """A run that is to be released: its ratings, its scores, its benchmarks, what else is known of it."""
-
-    side: GateSide
-    scores: Scores
-    benchmarks: Sequence[Benchmark]
-    evidence: GateEvidence
 
 
 def hold(
@@ -76,7 +67,7 @@ def hold(
     """
     if policy.compares and baseline is None:
         raise UsageError("the policy compares: give --baseline RUN or a file that `mindgauge gate baseline` wrote")
-    distrusted = measured.distrust(policy.needs, build.side, build.scores, build.evidence)
+    distrusted = measured.distrust(policy.needs, build)
     bounds = [rule for rule in policy.must if rule.rule]
     tests = len(bounds) + len(policy.compare)
     levels = {
@@ -86,7 +77,7 @@ def hold(
     for rule in policy.rules:
         build_rules.refuse_unknown_criterion(rule, build_rules.of_scope(rule, build.benchmarks))
     notes = build.side.notes
-    needed = measured.findings(policy.needs, build.side, build.scores, build.evidence, distrusted)
+    needed = measured.findings(policy.needs, build, distrusted)
     rules = [RuleOutcome("needs", "what the gate needs", needed)]
     rules += _bounds(bounds, build, levels["must"] * (series.share if series is not None else 1.0))
     rules += [
@@ -235,7 +226,7 @@ def _or_missing(outcome: RuleOutcome, rule: PolicyRule | None, build: Build) -> 
         return outcome
     asked = any(score.void and _about(rule, score) for score in build.scores.metrics)
     why = f" ({'; '.join(build.side.notes)})" if build.side.notes else ""
-    lost = next((sentence for sentence, share in build.evidence.unfinished if share == 1), "")
+    lost = next((sentence for sentence, share in build.unfinished if share == 1), "")
     sentence = (
         f"nothing of it was measured: {lost}"
         if lost
@@ -296,7 +287,7 @@ def _unless_unused(
     if finding.outcome is not GateOutcome.PASSED:
         return finding
     judge = finding.rater.removesuffix(MAJORITY)
-    reason = build.evidence.unused.get((finding.benchmark, finding.criterion, judge), "")
+    reason = build.unused.get((finding.benchmark, finding.criterion, judge), "")
     benchmark = next(b for b in build.benchmarks if b.name == finding.benchmark)
     criterion = frame.criteria(benchmark)[finding.criterion]
     worst = str(criterion.worst_first[0])
@@ -312,7 +303,7 @@ def _unless_unused(
         return finding
     if not reason:
         parts = benchmark.composites[criterion.name].of if criterion.name in benchmark.composites else ()
-        known = any((benchmark.name, name, judge) in build.evidence.looked_at for name in (criterion.name, *parts))
+        known = any((benchmark.name, name, judge) in build.looked_at for name in (criterion.name, *parts))
         if known or (benchmark.name, criterion.name, judge, worst) in given:
             return finding
         sentence = f"{finding.sentence}; {_NOTHING_SHOWS} {judge} ever gives level {worst}"
@@ -367,8 +358,8 @@ def drafted(build: Build, baseline: str) -> tuple[str, list[str]]:
         build: the run.
         baseline: where that is which builds are compared with, as seen from the policy's folder.
     """
-    distrusted = measured.distrust(GateNeeds(), build.side, build.scores, build.evidence)
-    findings = measured.findings(GateNeeds(), build.side, build.scores, build.evidence, distrusted)
+    distrusted = measured.distrust(GateNeeds(), build)
+    findings = measured.findings(GateNeeds(), build, distrusted)
     unmet = [finding.sentence for finding in findings if finding.outcome is not GateOutcome.PASSED]
     unmet += [TRUSTED_BY] if distrusted else []
     sections = [_HEAD.format(run=_comment(build.side.name), baseline=_text(baseline)), *_needs(build, unmet)]
@@ -391,7 +382,7 @@ def drafted(build: Build, baseline: str) -> tuple[str, list[str]]:
 def _unused(score: Score, build: Build) -> bool:
     """Whether a score is about a worst level alone that its judge does not use."""
     benchmark = next(b for b in build.benchmarks if b.name == score.benchmark)
-    is_unused = (score.benchmark, score.criterion, score.rater) in build.evidence.unused
+    is_unused = (score.benchmark, score.criterion, score.rater) in build.unused
     return is_unused and score.name in scoring_views.worst_level_metrics(benchmark, score.criterion)
 
 
@@ -408,7 +399,7 @@ def _needs(build: Build, unmet: Sequence[str]) -> Iterator[str]:
         "missing = 0.05        # the share of verdicts that may be missing",
         'judge = "tested"      # its card good or moderate or, where no people rated beside it, its entry test passed',
         pins,
-        f"samples = {_list([*dict.fromkeys(build.evidence.samples)])}",
+        f"samples = {_list([*dict.fromkeys(build.samples)])}",
     ]
     if unmet:
         lines += [
@@ -451,9 +442,7 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
         ]
         if not worst or not rows:
             continue
-        judges = {
-            rater for place, name, rater in build.evidence.unused if (place, name) == (benchmark.name, criterion.name)
-        }
+        judges = {rater for place, name, rater in build.unused if (place, name) == (benchmark.name, criterion.name)}
         if judges:
             yield f"# No limit on {_comment(f'{criterion.name} {worst[0]}: {named(sorted(judges))}')} does not use that level as people do.\n"
             continue

@@ -153,14 +153,17 @@ _ASKED = {"good": "good", "moderate": "moderate or good"}
 _ENOUGH = {"good": {GOOD}, "moderate": {GOOD, MODERATE}, "tested": {GOOD, MODERATE}}
 
 
-class GateEvidence(NamedTuple):
-    """What is known of a run beside its ratings.
+class Build(NamedTuple):
+    """A run that is to be released: its ratings, its scores, its benchmarks, and what else is known of it.
 
     `cards` are the judges' verdicts by benchmark, criterion and judge; `tested` the judges that passed their entry test
-    before, each with its instrument; `samples` the hashes of what was asked; `unfinished` what is left to
-    do: in a sentence, with the share of its plan that it is.
+    before, each with its instrument; `samples` the hashes of what was asked; `unfinished` what is left to do: in a
+    sentence, with the share of its plan that it is.
     """
 
+    side: GateSide
+    scores: Scores
+    benchmarks: Sequence[Benchmark]
     cards: Mapping[tuple[str, str, str], str]
     tested: Collection[tuple[str, str]]
     samples: Sequence[str]
@@ -173,13 +176,11 @@ class GateEvidence(NamedTuple):
     """Benchmark, criterion and judge: people or an entry test show whether the judge uses the worst level."""
 
 
-def distrust(
-    needs: GateNeeds, side: GateSide, scores: Scores, evidence: GateEvidence
-) -> dict[tuple[str, str, str], str]:
+def distrust(needs: GateNeeds, build: Build) -> dict[tuple[str, str, str], str]:
     """Return the judges that are not to be trusted as far as the policy asks: benchmark, criterion and judge → why."""
-    reasons = {(unfit.benchmark, unfit.criterion, unfit.judge): unfit.reason for unfit in scores.unfit}
-    results = {(q.benchmark, q.criterion, q.judge): (q.result, q.reason) for q in scores.qualifications}
-    for part in side.parts:
+    reasons = {(unfit.benchmark, unfit.criterion, unfit.judge): unfit.reason for unfit in build.scores.unfit}
+    results = {(q.benchmark, q.criterion, q.judge): (q.result, q.reason) for q in build.scores.qualifications}
+    for part in build.side.parts:
         if part.benchmark.closed:
             continue
         columns = ("criterion", "rater", "rater_kind", "instrument")
@@ -187,17 +188,14 @@ def distrust(
             key = (part.benchmark.name, criterion, rater)
             if kind not in JUDGES or key in reasons:
                 continue
-            known = (rater, instrument) in evidence.tested
+            known = (rater, instrument) in build.tested
             doubts = (
                 _doubt(
-                    needs,
-                    evidence.cards.get((key[0], name, rater), ""),
-                    results.get((key[0], name, rater)),
-                    known=known,
+                    needs, build.cards.get((key[0], name, rater), ""), results.get((key[0], name, rater)), known=known
                 )
                 for name in _parts(part.benchmark, criterion)
             )
-            own = evidence.cards.get(key, "")
+            own = build.cards.get(key, "")
             if reason := _says_limited(own) or ("" if own in _enough(needs) else next(filter(None, doubts), "")):
                 reasons[key] = reason
     return reasons
@@ -238,22 +236,16 @@ def _doubt(needs: GateNeeds, card: str, test: tuple[str, str] | None, *, known: 
     return undecided if test else f"{aside}, and it took no entry test (run with --qualify)"
 
 
-def findings(
-    needs: GateNeeds,
-    side: GateSide,
-    scores: Scores,
-    evidence: GateEvidence,
-    distrusted: Mapping[tuple[str, str, str], str],
-) -> list[RuleFinding]:
+def findings(needs: GateNeeds, build: Build, distrusted: Mapping[tuple[str, str, str], str]) -> list[RuleFinding]:
     """Say what of the needs is not met; one finding that all are, otherwise."""
     result = [
-        *(_finding(sentence) for sentence, share in evidence.unfinished if share > needs.missing),
+        *(_finding(sentence) for sentence, share in build.unfinished if share > needs.missing),
         *_judges(distrusted),
-        *_without_score(scores, distrusted),
-        *_missing(needs, side),
-        *_pinned(needs, side, evidence),
+        *_without_score(build.scores, distrusted),
+        *_missing(needs, build.side),
+        *_pinned(needs, build),
     ]
-    return result or [RuleFinding(outcome=GateOutcome.PASSED, sentence=_met(needs, side))]
+    return result or [RuleFinding(outcome=GateOutcome.PASSED, sentence=_met(needs, build.side))]
 
 
 def _met(needs: GateNeeds, side: GateSide) -> str:
@@ -302,10 +294,10 @@ def _missing(needs: GateNeeds, side: GateSide) -> Iterator[RuleFinding]:
                 )  # fmt: skip
 
 
-def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterator[RuleFinding]:
+def _pinned(needs: GateNeeds, build: Build) -> Iterator[RuleFinding]:
     """Say which instruments and samples are not those that the policy names."""
     if needs.instruments:
-        used = sorted({name for part in side.parts for name in part.rows["instrument"].drop_nulls().unique()})
+        used = sorted({name for part in build.side.parts for name in part.rows["instrument"].drop_nulls().unique()})
         pinned = [text.removesuffix("…") for text in needs.instruments]
         for name in used:
             if not any(part.startswith(text) for part in name.split(", ") for text in pinned):
@@ -314,9 +306,9 @@ def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterato
                 )
     if needs.samples:
         pinned = [text.removesuffix("…") for text in needs.samples]
-        for name in evidence.samples:
+        for name in build.samples:
             if not any(name.startswith(text) for text in pinned):
                 yield _finding(
-                    f"this run asked other messages than the policy pins: its {plural(evidence.asked, 'message')} are the samples {name[:12]}, "
+                    f"this run asked other messages than the policy pins: its {plural(build.asked, 'message')} are the samples {name[:12]}, "
                     f"the policy's are {named([text[:12] for text in needs.samples], limit=9)} (were --data, --limit or --where others?)"
                 )

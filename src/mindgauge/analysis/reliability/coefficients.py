@@ -22,14 +22,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from mindgauge.analysis.reliability.pairs import RatingPairs
-    from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.analysis.reliability.scale import Unsafe, ValueScale
 
     Floats = NDArray[np.float64]
     Values: TypeAlias = dict[str, Floats]
-    from numpy.typing import NDArray
-
-    from mindgauge.analysis.reliability.scale import Unsafe
-
     Codes = NDArray[np.intp]
 
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"

@@ -21,20 +21,16 @@ from mindgauge.stats.jackknife import student
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from mindgauge.stats.interval import Ends
+    from mindgauge.store.run import Store
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from mindgauge.store.run import Store
 
 
 SELECTED = 0.25

@@ -22,19 +22,15 @@ from mindgauge.stats.codes import dense
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from mindgauge.analysis.reliability.scale import ValueScale
-
-    Codes = NDArray[np.intp]
-    Floats = NDArray[np.float64]
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.correction import SubjectMeans
+    from mindgauge.analysis.reliability.scale import ValueScale
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
 
 
 FAVOURS, NO_SIGN, CANNOT_TELL = "favours its kin", "no sign of it", "cannot tell"

@@ -34,21 +34,17 @@ from mindgauge.stats.rater_sample import mean_at_large, sample
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from mindgauge.analysis.independence import Dependence
+    from mindgauge.analysis.reliability.pairs import RatingPairs
     from mindgauge.analysis.reliability.scale import ValueScale
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from mindgauge.analysis.reliability.pairs import RatingPairs
 
 
 PAIR = 2

@@ -13,7 +13,7 @@ from mindgauge.analysis import frame as runs
 from mindgauge.analysis.reliability import correction, slices
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
-from mindgauge.analysis.reliability.unsafe_levels import PeopleApart, UnsafeByPeople, UnsafeRule, people_apart
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, UnsafeRule, people_apart
 from mindgauge.analysis.score import open_run
 from mindgauge.records import drawn as records_drawn
 from mindgauge.records import languages
@@ -119,10 +119,9 @@ def read(
     files = [source for source in sources if not isinstance(source, str | Path) or not tables.is_run(source)]
     folders = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
     parts = [_run(folder) for folder in folders]
-    account = None
     notes: list[str] = []
     if files:
-        table, account = _tables(files, layout)
+        table = _tables(files, layout)
         parts.append(table._replace(frame=by_reply(table.frame, folders, notes)))
     source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
@@ -153,7 +152,7 @@ def read(
         names, frame.drop("row", "line"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
         {rater: line for part in parts for rater, line in part.asked.items()},
-        {rater: names for part in parts for rater, names in part.instruments.items()}, account,
+        {rater: names for part in parts for rater, names in part.instruments.items()}, table.account if files else None,
         frozenset().union(*(part.stock for part in parts)),
         pl.concat([NO_ATTRIBUTES, *(part.attributes for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
         correction.together(part.dated for part in parts), any(part.public for part in parts),
@@ -197,22 +196,7 @@ def _refuse_unknown(frame: pl.DataFrame, critical: Sequence[str]) -> None:
         raise UsageError(f"--critical {unknown!r}: no such category; there are {', '.join(categories) or 'none'}")
 
 
-class _Source(NamedTuple):
-    """What one source holds: its rows, and of a run its rubrics' scales and critical categories, and means only stated."""
-
-    frame: pl.DataFrame
-    scales: dict[str, ValueScale]
-    critical: dict[str, tuple[str, ...]]
-    stated: pl.DataFrame = NO_MEANS
-    asked: Mapping[str, str] = MappingProxyType({})
-    instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
-    stock: frozenset[str] = frozenset()
-    attributes: pl.DataFrame = NO_ATTRIBUTES
-    dated: Mapping[str, correction.Dates] = MappingProxyType({})
-    public: bool = False
-
-
-def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
+def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> Ratings:
     """Read everything but runs at once, for a file may be one rater's part of a whole."""
     details: list[pl.DataFrame] = []
     frame, account = shaped.read(sources, layout, details=details)
@@ -223,7 +207,8 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
     frame = _drawn(frame)
-    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}, attributes=details[0]), account
+    rows = frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line")
+    return Ratings("", rows, {}, {}, [], account=account, attributes=details[0])
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -271,7 +256,7 @@ def _run_column(frame: pl.DataFrame) -> pl.Series:
     return run.cast(pl.Int64)
 
 
-def _run(folder: Path) -> _Source:
+def _run(folder: Path) -> Ratings:
     """Read the ratings of a run, composites included."""
     store, benchmarks, manifest = open_run(folder)
     parts: list[pl.DataFrame] = []
@@ -317,8 +302,8 @@ def _run(folder: Path) -> _Source:
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
-    return _Source(
-        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies),
+    return Ratings(
+        str(folder), frame, scales, critical, [], pl.concat(means), asked, by_rater(used, loaded=loaded), None, frozenset(stock_replies),
         pl.concat(attributes, how="diagonal_relaxed"), dated, loaded,
     )  # fmt: skip
 
@@ -464,14 +449,13 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
         attributes=subjects.join(ratings.attributes.drop("name", strict=False), left_on="name", right_on="subject").drop("name"),
         dated=ratings.dated, public=ratings.public,
     )  # fmt: skip
-    part = drawn.alone(criterion.by(*persons), name)
-    if not part.note:
+    own, note = drawn.alone(criterion.by(*persons), name)
+    if not note:
         return criterion
     others = criterion.rows.filter(~pl.col("rater").is_in(persons))
-    rows = pl.concat([others, part.rows])
-    if drawn.is_drawn(part.rows):
-        return criterion._replace(rows=rows, drawn=part.note)
-    return criterion._replace(rows=rows, left_out=part.note)
+    rows = pl.concat([others, own])
+    weighs = drawn.is_drawn(own)
+    return criterion._replace(rows=rows, drawn=note if weighs else "", left_out="" if weighs else note)
 
 
 class Compared(NamedTuple):
@@ -497,8 +481,8 @@ class PeopleBeside(NamedTuple):
     categories: tuple[list[str], Codes]
     first: pl.DataFrame
     unsafe: UnsafeByPeople | None
-    apart: PeopleApart
-    """How far they are from each other."""
+    apart: tuple[float | None, float | None]
+    """How far they agree with each other, and their largest bias."""
     subjects: pl.Series
     """The subjects that they were given, as one list."""
     selected: str

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-    from numpy.typing import NDArray
 
 
 _FORM = re.compile(r"(?P<name>[^=]*?)(?P<sign>[<>]?=)(?P<level>.+)", re.DOTALL)
@@ -451,15 +450,10 @@ class PeopleCalls(NamedTuple):
         return WorstReplies(*exchanged(missed[rows], worst[rows], self.cluster[rows], seed=seed))
 
 
-class PeopleApart(NamedTuple):
-    """How far left-out people agree with one other within systems, the mean over them, and the largest bias of one; None where unknown."""
+def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> tuple[float | None, float | None]:
+    """Return how far left-out people agree with one other within systems, the mean over them, and the largest bias of one.
 
-    agreement: float | None = None
-    bias: float | None = None
-
-
-def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> PeopleApart:
-    """Hold each person against the others, as a judge is held against people; nothing is known of fewer than two.
+    Each person is held against the others, as a judge is held against people; nothing is known of fewer than two.
 
     Args:
         rated: people's valued rows, one of each person and subject.
@@ -475,5 +469,5 @@ def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) 
         values += [float(found[main][0])] if np.isfinite(found[main][0]) else []
         biases += [abs(float(found["bias"][0]))] if "bias" in found else []
     if len(values) < 2:
-        return PeopleApart()
-    return PeopleApart(float(np.mean(values)), max(biases, default=None))
+        return None, None
+    return float(np.mean(values)), max(biases, default=None)
