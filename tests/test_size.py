@@ -25,7 +25,7 @@ SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
     "lines of src/mindgauge": 143_900,
-    "lines of analysis": 28_900,
+    "lines of analysis": 27_900,
     "lines of annotation": 8_050,
     "lines of benchmarks": 22_200,
     "lines of cli": 5_600,
@@ -37,8 +37,8 @@ BUDGETS = {
     "lines of runs": 6_800,
     "lines of stats": 9_150,
     "lines of store": 3_300,
-    "files": 767,
-    "classes that carry values": 960,
+    "files": 722,
+    "classes that carry values": 935,
     "commands": 46,
     "options": 533,
     "options that `run --help` shows": 52,
