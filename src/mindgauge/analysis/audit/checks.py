@@ -1,4 +1,4 @@
-"""All checks, and how they are run."""
+"""Checks of ids, of labels and of what is there or missing; the list of all checks, and how they are run."""
 
 from __future__ import annotations
 

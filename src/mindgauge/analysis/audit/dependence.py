@@ -1,4 +1,4 @@
-"""Checks of who depends on whom: adjudicators, consensus, repeats and copies among raters, and what nobody said twice."""
+"""Checks of who depends on whom, as adjudicators and copies do, and of the order of rows: drift, and files that are sorted."""
 
 from __future__ import annotations
 

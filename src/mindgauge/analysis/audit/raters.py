@@ -1,4 +1,4 @@
-"""Checks of raters: two that are one, a model among the people, and verdicts given without looking."""
+"""Checks of values (on the scale, of one type) and of raters: two that are one, a model among the people, verdicts given without looking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of texts: as items, the same one twice, in two splits or in part; as characters, read in the wrong encoding or escaped once too often."""
+"""Checks of texts: of items that are there twice, of characters read wrongly, and of replies: nothing, an error, or another form."""
 
 from __future__ import annotations
 

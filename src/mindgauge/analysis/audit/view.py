@@ -1,4 +1,4 @@
-"""The material as the checks look at it, with what several of them need worked out once: pairs of raters, versions of files."""
+"""The material as checks look at it, with what several of them need worked out once; what an audit reports, and how a check is declared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recipe: which sources, under which licences, through which steps, in which order."""
+"""A recipe: which sources, under which licences, through which steps, in which order; and how a source is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A baseline as a small file for a repository: values, hashes and verdicts by message, no text.
+"""What is kept between gates: a baseline as a small file for a repository (values, hashes, verdicts by message, no text), and a series of nights.
 
 The chance that bounds and comparisons ever fail an equal build, on any night, is at most `false_alarms`: bounds have the part of a
 night (`stats.noninferiority.part`), comparisons look at the night and at all nights (`over_nights`).

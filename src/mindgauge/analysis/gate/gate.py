@@ -1,4 +1,4 @@
-"""A policy held against a run, and against a baseline where it compares."""
+"""A policy held against a run, and against a baseline where it compares; and a draft of a policy that a run keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate looks at on one side: the ratings of a run's systems, or those that a baseline file keeps of one."""
+"""What a gate looks at: the ratings of a run's systems, what else is known of the run, and which judges a policy trusts."""
 
 from __future__ import annotations
 

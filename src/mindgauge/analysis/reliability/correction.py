@@ -1,4 +1,4 @@
-"""Whether people rated a part of a judge's subjects that the judge itself sees as unlike the rest.
+"""A judge's means corrected by people's ratings: whether these are of a part like the rest, and whether the judge may have seen them.
 
 One place says it: an audit finds it, a card warns of it, and nothing is corrected by such a part.
 

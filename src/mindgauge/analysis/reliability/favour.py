@@ -1,4 +1,4 @@
-"""Whether a judge favours its own family: one place computes it, and words what comes of it.
+"""Whether a judge favours its own family, and whether it measures all systems on one level: one place computes it, and words what comes of it.
 
 A judge that rates its kin higher than people do is not yet accused: its kin may write better, it may be milder or
 flatter than people, and what it sees in their replies other judges may see, too. See `stats.favour`.
