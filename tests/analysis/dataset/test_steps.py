@@ -16,7 +16,6 @@ from mindgauge.analysis.dataset.recipe import (
     LanguageFilter,
     Lengths,
     LinkLimit,
-    Near,
     Sampling,
     Scrub,
     Splitting,
@@ -101,10 +100,10 @@ def test_near_duplicates_form_clusters_and_others_do_not() -> None:
     generator = np.random.default_rng(3)
     texts = [" ".join(generator.choice(WORDS, 60)) for _ in range(300)]
     planted = [f"{text} Thanks." for text in texts[:40]]
-    result = duplicates.near(frame(*texts, *planted), Near(), 7)
+    result = duplicates.near(frame(*texts, *planted), 0.8, 7)
     assert set(result.dropped["text"]) == set(planted)
     assert result.dropped["of"].to_list() == [int(row) - 300 for row in result.dropped["row"]]
-    kept = duplicates.near(frame(*texts, *planted), Near(drop=False), 7)
+    kept = duplicates.near(frame(*texts, *planted), 0.8, 7, drop=False)
     assert kept.dropped.is_empty()
     assert kept.items["cluster"].n_unique() == 300
 
@@ -116,7 +115,7 @@ def test_a_pair_at_the_threshold_is_surely_a_candidate(threshold: float) -> None
 
 
 def test_short_and_empty_texts_are_compared_too() -> None:
-    result = duplicates.near(frame("", "ok", "ok", "no"), Near(), 0)
+    result = duplicates.near(frame("", "ok", "ok", "no"), 0.8, 0)
     assert result.items["text"].to_list() == ["", "ok", "no"]
 
 

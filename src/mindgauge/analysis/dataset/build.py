@@ -133,7 +133,7 @@ _APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], Step
     LinkLimit: lambda frame, step, *_: links(frame, step),
     Scrub: lambda frame, step, _, counts: scrubbed_rows(frame, step, counts),
     Exact: lambda frame, *_: duplicates.exact(frame),
-    Near: lambda frame, step, seed, _: duplicates.near(frame, step, seed),
+    Near: lambda frame, step, seed, _: duplicates.near(frame, step.threshold, seed, drop=step.drop),
     Sampling: lambda frame, step, seed, _: sampled(frame, step, seed),
     Splitting: lambda frame, step, seed, _: split(frame, step, seed),
 }

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.dataset.recipe import Near
-
     Hashes = NDArray[np.uint64]
     Signatures = NDArray[np.uint32]
     Places = NDArray[np.int64]
@@ -95,13 +93,13 @@ def exact(items: pl.DataFrame) -> StepResult:
     return _kept_first(items, rows.select("row", "of"), "the same text")
 
 
-def near(items: pl.DataFrame, step: Near, seed: int) -> StepResult:
+def near(items: pl.DataFrame, threshold: float, seed: int, *, drop: bool = True) -> StepResult:
     """Put texts that are nearly the same into clusters, and keep the first of each, or all."""
     rows = items["row"].to_numpy()
     texts = items.select(plain()).to_series()
-    roots = similar(texts, step.threshold, seed)
+    roots = similar(texts, threshold, seed)
     linked = pl.DataFrame({"row": rows, "of": rows[roots]}, {"row": pl.UInt32, "of": pl.UInt32})
-    if step.drop:
+    if drop:
         return _kept_first(items, linked, "nearly the same text")
     clusters = items.join(linked, on="row", maintain_order="left").with_columns(cluster="of").drop("of")
     return StepResult(clusters, items.clear().with_columns(reason=pl.lit(None, pl.String), of=pl.lit(None, pl.UInt32)))
