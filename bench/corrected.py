@@ -18,8 +18,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from counting import short, table
-from mindgauge.analysis.reliability.correction import CHANCE, SELECTED, SubjectMeans, differences
-from mindgauge.analysis.reliability.seen import signs
+from mindgauge.analysis.reliability.correction import CHANCE, SELECTED, SubjectMeans, differences, signs
 from mindgauge.stats import correction, labelling
 from simulated import TOGETHER, Raters, latent
 

@@ -26,7 +26,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # befo
 
 import numpy as np
 
-from mindgauge.analysis.escalation import features, orders, subjects, words
+from mindgauge.analysis.escalation import orders, subjects
 from mindgauge.analysis.score import open_run
 from mindgauge.commands.load import papers_load
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
@@ -197,19 +197,19 @@ def worded(asked: argparse.Namespace) -> None:
         for name, rated in definitions(run):
             unsafe = rated.unsafe == 1
             jury = orders.juries(rated.judges)[orders.JURY]
-            learner = words.WordOrder(rated, jury)
+            learner = subjects.WordOrder(rated, jury)
             print(f"\nunsafe to clinicians {name}: {unsafe.sum()} of {len(unsafe)}; jury {_read(jury, unsafe)}")
-            for learned in features.combinations(rated):
+            for learned in orders.combinations(rated):
                 effort = orders.ReadingEffort(rated, resamples=1)
                 seen, unseen = effort.learned(learned), effort.learned(learned, separate=learner.system)
                 print(f"  {learned.name}: seen {_read(seen, unsafe)}, unseen {_read(unseen, unsafe)}", flush=True)
-            for candidate in words.CANDIDATES:
+            for candidate in subjects.CANDIDATES:
                 learner.candidates = (candidate,)
                 print(
                     f"  {candidate.name}: seen {_read(learner.crossfitted(0), unsafe)}, unseen {_read(learner.strangers(), unsafe)}",
                     flush=True,
                 )
-            chosen = words.WordOrder(rated, jury)
+            chosen = subjects.WordOrder(rated, jury)
             strangers = chosen.strangers()
             print(f"chosen: unseen {_read(strangers, unsafe)} {dict(chosen.chosen)}")
             print(f"chosen: seen {_read(chosen.crossfitted(0), unsafe)}")

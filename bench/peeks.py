@@ -25,8 +25,7 @@ from scipy import special
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
 from mindgauge.analysis.reliability.cards import CardOptions, cards_beside
-from mindgauge.analysis.reliability.criterion import Compared, rated_criterion
-from mindgauge.analysis.reliability.ratings import read
+from mindgauge.analysis.reliability.ratings import Compared, rated_criterion, read
 from mindgauge.stats import betting, looks
 from mindgauge.stats.left_out import left_out
 from tests.analysis.reliability.harmful import SKILL, error, levels

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.reliability import invariance, people
+from mindgauge.analysis.reliability import favour, people
 from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats import crossed
@@ -307,7 +307,7 @@ def _one(random: np.random.Generator, n: int, gap: float, shift: float, cuts: tu
     rated = pl.concat(frames).join(place, on="subject")
     judged = place.with_columns(number=pl.Series(judge))
     wide = SCALE._replace(levels=False)  # a planted shift is no whole level
-    told = invariance.invariance(SubjectMeans.of(judged, rated), judged, rated, [""], wide)
+    told = favour.invariance(SubjectMeans.of(judged, rated), judged, rated, [""], wide)
     return told[-1].outcome
 
 
@@ -329,8 +329,8 @@ def _invariances(times: int) -> Iterator[list[str]]:
                     random = np.random.default_rng(3)
                     outcomes = [_one(random, n, gap, shift, cuts, judging) for _ in range(times)]
                     cells += [
-                        f"{np.mean([o == invariance.SHIFTED for o in outcomes]):.3f}",
-                        f"{np.mean([o == invariance.ON_LEVEL for o in outcomes]):.3f}",
+                        f"{np.mean([o == favour.SHIFTED for o in outcomes]):.3f}",
+                        f"{np.mean([o == favour.ON_LEVEL for o in outcomes]):.3f}",
                     ]
                 yield ([used, str(people), str(n), *cells])
 

@@ -6,7 +6,7 @@ import inspect
 
 from docs_build.tables import code, page, prose, table
 from mindgauge.analysis.audit.checks import CHECKS
-from mindgauge.analysis.audit.finding import Severity
+from mindgauge.analysis.audit.view import Severity
 
 SEVERITIES = {
     Severity.ERROR: "numbers computed from this are wrong",

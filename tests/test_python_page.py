@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import mindgauge
-from mindgauge.analysis.compared import SystemComparison
+from mindgauge.analysis.pairing import SystemComparison
 from mindgauge.analysis.profile.records import Profile
 from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores

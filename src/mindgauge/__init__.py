@@ -6,8 +6,6 @@ They are loaded when first used, so that `import mindgauge` costs nothing.
 
 from __future__ import annotations
 
-from mindgauge.commands.registry import functions as _functions
-
 TYPE_CHECKING = False  # what `typing` would say: it takes longer to load than this file
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics import metric as metric
@@ -66,9 +64,10 @@ if TYPE_CHECKING:
     from mindgauge.records.errors import MindgaugeError as MindgaugeError
     from mindgauge.records.ratings import RatingLayout as RatingLayout
 
+    __all__: list[str]  # the command `list` is not meant
 
-_WHERE = {name: place for name, place in _functions().items() if name != "reply"}
-_WHERE |= {
+
+_OTHERS = {
     "Function": ("mindgauge.models.bots.function", "Function"),
     "MindgaugeError": ("mindgauge.records.errors", "MindgaugeError"),
     "metric": ("mindgauge.benchmarks.metrics", "metric"),
@@ -77,18 +76,29 @@ _WHERE |= {
     "Settings": ("mindgauge.models.settings", "Settings"),
     **{name: ("mindgauge.records", name) for name in ("Message", "Rating", "Reply", "Sample", "Status")},
 }
-__all__ = sorted(_WHERE)  # noqa: PLE0605 - the names of the registry
+
+
+def _places() -> dict[str, tuple[str, str]]:
+    """Return the module and the name of everything that is here, the commands by the registry, which loads when first asked."""
+    from mindgauge.commands.registry import functions
+
+    return {name: place for name, place in functions().items() if name != "reply"} | _OTHERS
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WHERE:
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
+    places = _places()
+    if name == "__all__":
+        return sorted(places)
+    if name not in places:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
     import importlib
 
-    module, function = _WHERE[name]
+    module, function = places[name]
     return getattr(importlib.import_module(module), function)
 
 
 def __dir__() -> list[str]:  # type: ignore[valid-type]  # the builtin, not the command
     """Name everything that is here, also what is not loaded yet, so that a notebook completes it."""
-    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+    return [*_places(), *(name for name in globals() if name.startswith("__"))]

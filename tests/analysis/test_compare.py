@@ -23,7 +23,7 @@ from tests.thinned import examples
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.compared import SystemComparison, SystemDifference, SystemStanding
+    from mindgauge.analysis.pairing import SystemComparison, SystemDifference, SystemStanding
     from mindgauge.benchmarks.metrics.table import Floats
 
 __all__ = ["planted"]

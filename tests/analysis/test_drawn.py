@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.escalation import orders, subjects
-from mindgauge.analysis.escalation.draw import DrawPlan, draw
+from mindgauge.analysis.escalation.review import DrawPlan, draw
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.analysis.reliability.rule import MINDGAUGE
 from mindgauge.analysis.score import open_run, score
@@ -38,7 +38,7 @@ def drawn_world(seed: int = 1, n: int = 600) -> tuple[World, dict[str, Drawn]]:
     lowest = sorted(world.ratings, key=lambda rating: (rating.value, rating.subject))
     plan = DrawPlan.read(f"{n // 6}={n // 10},rest={n * 5 // 40}")
     conversations = {reply.id: reply.sample for reply in world.replies}
-    return world, draw([rating.subject for rating in lowest], conversations, plan, seed).drawn
+    return world, draw([rating.subject for rating in lowest], conversations, plan, seed)[0]
 
 
 def of_people(world: World, drawn: dict[str, Drawn], *, weigh: bool, selection: str = "") -> Iterator[Rating]:
@@ -60,9 +60,9 @@ def test_the_lot_is_of_the_seed_and_every_reply_can_be_drawn() -> None:
     frame, conversations = [f"r{i:03}" for i in range(200)], {f"r{i:03}": f"c{i // 2}" for i in range(200)}
     plan = DrawPlan.read("80")
     assert plan.blocks == ((30, 30), (None, 50))
-    found = draw(frame, conversations, plan, 4).drawn
-    assert found == draw(frame, conversations, plan, 4).drawn
-    assert found.keys() != draw(frame, conversations, plan, 5).drawn.keys()
+    found = draw(frame, conversations, plan, 4)[0]
+    assert found == draw(frame, conversations, plan, 4)[0]
+    assert found.keys() != draw(frame, conversations, plan, 5)[0].keys()
     assert set(frame[:30]) <= found.keys()
     assert {(d.probability, d.stratum_size) for d in found.values()} == {(1.0, 30), (50 / 170, 170)}
     assert {(d.frame, d.conversations) for d in found.values()} == {(200, 100.0)}
@@ -70,7 +70,7 @@ def test_the_lot_is_of_the_seed_and_every_reply_can_be_drawn() -> None:
     assert sum(1 / d.probability for d in found.values()) == pytest.approx(200)
     assert DrawPlan.read("40").blocks == ((None, 40),)
     assert DrawPlan.read("60", 20).blocks == ((40, 40), (None, 20))
-    blocks = draw(frame, conversations, DrawPlan.read("20=20,80=20,rest=10"), 0).drawn
+    blocks = draw(frame, conversations, DrawPlan.read("20=20,80=20,rest=10"), 0)[0]
     assert sorted({d.probability for d in blocks.values()}) == [0.1, 0.25, 1.0]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from mindgauge.analysis.escalation import words
+from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.escalation.subjects import Subjects
 from mindgauge.stats.components import components
 from mindgauge.stats.escalation import effort
@@ -42,7 +42,7 @@ def _rated(n: int = 160, *, telling: bool, seed: int = 0) -> tuple[Subjects, Flo
 @pytest.mark.long
 def test_what_the_words_tell_is_used_for_a_model_that_neither_choice_nor_fit_saw() -> None:
     rated, jury = _rated(320, telling=True)
-    learner = words.WordOrder(rated, jury)
+    learner = subjects.WordOrder(rated, jury)
     unsafe = rated.unsafe == 1
     assert effort(learner.strangers(), unsafe)[0] < effort(jury, unsafe)[0] - 0.05
     assert any("components of words" in name for name in learner.chosen)
@@ -54,7 +54,7 @@ def test_a_label_does_not_reach_its_own_risk() -> None:
     rated, jury = _rated(telling=True)
     own = rated.system == "m1"
     turned = rated._replace(unsafe=np.where(own, 1 - rated.unsafe, rated.unsafe))
-    before, after = (words.WordOrder(each, jury).strangers()[own] for each in (rated, turned))
+    before, after = (subjects.WordOrder(each, jury).strangers()[own] for each in (rated, turned))
     np.testing.assert_allclose(before, after)
 
 
@@ -62,9 +62,9 @@ def test_a_reply_that_nobody_rated_is_placed_and_teaches_nothing() -> None:
     rated, jury = _rated(telling=True)
     known = np.arange(len(jury)) % 4 != 3
     part = rated._replace(unsafe=np.where(known, rated.unsafe, np.nan))
-    assert words.enough(part)
-    placed = words.WordOrder(part, jury).learned(known)
-    alone = words.WordOrder(rated.some(known), jury[known])
+    assert subjects.enough(part)
+    placed = subjects.WordOrder(part, jury).learned(known)
+    alone = subjects.WordOrder(rated.some(known), jury[known])
     assert np.isfinite(placed).all()
     assert effort(placed[~known], rated.unsafe[~known] == 1)[0] < effort(jury[~known], rated.unsafe[~known] == 1)[0]
     assert np.isfinite(alone.learned(np.ones(int(known.sum()), dtype=bool))).all()
@@ -72,21 +72,21 @@ def test_a_reply_that_nobody_rated_is_placed_and_teaches_nothing() -> None:
 
 def test_too_few_words_or_models_are_nothing_to_learn_from() -> None:
     rated, _ = _rated(telling=True)
-    assert words.enough(rated)
+    assert subjects.enough(rated)
     gappy = [text if i % 5 else "" for i, text in enumerate(rated.words["j"])]
-    assert not words.enough(rated._replace(words={"j": gappy}))
-    assert not words.enough(rated._replace(system=np.array(["a", "b"])[np.arange(160) % 2]))
+    assert not subjects.enough(rated._replace(words={"j": gappy}))
+    assert not subjects.enough(rated._replace(system=np.array(["a", "b"])[np.arange(160) % 2]))
 
 
 def test_terms_are_words_pairs_and_characters_of_chinese() -> None:
-    assert words.terms("No Referral") == ["no", "referral", "no referral"]
-    assert words.terms("没有建议")[:3] == ["没有", "有建", "建议"]
-    assert "asks_risk=no" in words.terms("asks_risk=no")
+    assert subjects.terms("No Referral") == ["no", "referral", "no referral"]
+    assert subjects.terms("没有建议")[:3] == ["没有", "有建", "建议"]
+    assert "asks_risk=no" in subjects.terms("asks_risk=no")
 
 
 def test_components_are_learned_from_the_training_part_alone() -> None:
     random = np.random.default_rng(0)
-    counts = words.counted([" ".join(random.choice([*PLAIN, *GRAVE], 8)) for _ in range(60)])
+    counts = subjects.counted([" ".join(random.choice([*PLAIN, *GRAVE], 8)) for _ in range(60)])
     training = np.arange(60) < 40
     changed = counts.copy().tolil()
     changed[50:, :] = 3
@@ -97,9 +97,9 @@ def test_components_are_learned_from_the_training_part_alone() -> None:
 
 
 def test_texts_that_are_all_the_same_have_no_components() -> None:
-    counts = words.counted(["the reply listens"] * 12)
+    counts = subjects.counted(["the reply listens"] * 12)
     np.testing.assert_array_equal(components(counts, np.ones(12, dtype=bool), 3), 0)
-    two = words.counted(["the reply listens", "abrupt and dismissive"] * 6)
+    two = subjects.counted(["the reply listens", "abrupt and dismissive"] * 6)
     found = components(two, np.ones(12, dtype=bool), 3)
     assert np.isfinite(found).all()
     assert abs(found[0, 0] - found[1, 0]) == pytest.approx(2)

@@ -10,7 +10,7 @@ from msgspec import structs
 
 import mindgauge
 from mindgauge.analysis.escalation import subjects
-from mindgauge.analysis.judge_comparison.result import JudgeComparison
+from mindgauge.analysis.judge_comparison.compare import JudgeComparison
 from mindgauge.analysis.score import open_run
 from mindgauge.records.instruments import RELEASED, SAME_NOT, by_rater, difference
 from tests import in_process

@@ -27,7 +27,7 @@ from tests.thinned import examples, later
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.jury.card import JuryCard, Panels
+    from mindgauge.analysis.jury.jury import JuryCard, Panels
     from mindgauge.analysis.reliability.card import ReliabilityCard
 
 FIVE = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))

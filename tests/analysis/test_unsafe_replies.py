@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis import unsafe_replies
+from mindgauge.analysis import drawn_part
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def said(*values: str | float | None, rater: str = "") -> pl.DataFrame:
 
 
 def called(rows: pl.DataFrame, on: Criterion) -> bool | None:
-    answer: bool | None = unsafe_replies.on(rows, on)["unsafe"][0]
+    answer: bool | None = drawn_part.on(rows, on)["unsafe"][0]
     return answer
 
 
@@ -86,14 +86,14 @@ def test_a_reply_is_complete_with_a_verdict_on_the_scale_on_every_criterion() ->
 
     def answers(c: float | None, d: str | None) -> tuple[bool | None, bool]:
         rows = pl.concat([said(c), said(d).with_columns(criterion=pl.lit("d"))])
-        unsafe, anywhere = unsafe_replies.complete(rows, [FIVE, other]).row(0)[1:]
+        unsafe, anywhere = drawn_part.complete(rows, [FIVE, other]).row(0)[1:]
         return unsafe, anywhere
 
     assert [answers(5, "no"), answers(1, "no"), answers(5, "yes")] == [(False, False), (True, True), (True, True)]
     assert [answers(5, None), answers(1, None), answers(9, "no"), answers(9, "yes")] == [
         (None, False), (None, True), (None, False), (None, True),
     ]  # fmt: skip
-    assert unsafe_replies.complete(said(1).clear(), []).is_empty()
+    assert drawn_part.complete(said(1).clear(), []).is_empty()
 
 
 def test_a_rater_s_repeats_are_one_value() -> None:
@@ -120,8 +120,8 @@ def test_over_several_criteria_one_is_enough_and_those_without_unsafe_levels_say
         [said(5), said(1).with_columns(criterion=pl.lit("warm")), said("yes").with_columns(criterion=pl.lit("harm"))]
     )
     known = {"c": FIVE, "warm": warm, "harm": YES_NO}
-    assert unsafe_replies.anywhere(rows, known).rows() == [("r", True)]
-    assert unsafe_replies.anywhere(rows.filter(criterion="warm"), known).rows() == []
-    assert unsafe_replies.anywhere(rows.filter(pl.col("criterion") != "harm"), known).rows() == [("r", False)]
+    assert drawn_part.anywhere(rows, known).rows() == [("r", True)]
+    assert drawn_part.anywhere(rows.filter(criterion="warm"), known).rows() == []
+    assert drawn_part.anywhere(rows.filter(pl.col("criterion") != "harm"), known).rows() == [("r", False)]
     half = pl.concat([said(None), said("no").with_columns(criterion=pl.lit("harm"))])
-    assert unsafe_replies.anywhere(half, known).rows() == [("r", False)], "what is known counts"
+    assert drawn_part.anywhere(half, known).rows() == [("r", False)], "what is known counts"

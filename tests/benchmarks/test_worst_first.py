@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis import frame, scoring_views, unsafe_replies
+from mindgauge.analysis import drawn_part, frame, scoring_views
 from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts
-from mindgauge.analysis.profile.figures import _valued, criteria_of
+from mindgauge.analysis.profile.records import _valued, criteria_of
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Scale
@@ -92,7 +92,7 @@ class Planted:
     @property
     def section(self) -> Section:
         ratings, replies = frame.ratings(self.store, self.benchmark), frame.replies(self.store, self.benchmark)
-        return Section(0, self.benchmark, ratings, replies, unsafe_replies.means(self.store, self.benchmark))
+        return Section(0, self.benchmark, ratings, replies, drawn_part.mean_calls(self.store, self.benchmark))
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_what_people_call_unsafe(
     benchmark: Benchmark, criterion: Criterion, read_by_people: dict[str, Planted]
 ) -> None:
     planted = read_by_people[benchmark.name]
-    called = unsafe_replies.anywhere(planted.section.by_people, {criterion.name: criterion})
+    called = drawn_part.anywhere(planted.section.by_people, {criterion.name: criterion})
     low, high = planted.at[criterion.name]
     assert dict(called.iter_rows()) == {low: True, high: False}
 

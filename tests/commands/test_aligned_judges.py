@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import mindgauge
-from mindgauge.analysis.aligned_judges import own_systems
+from mindgauge.analysis.beside_published import own_systems
 from mindgauge.analysis.reliability.cards import VERDICTS
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.released import OWN_SYSTEM
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mindgauge.analysis.published_row import NewRow
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.commands.reproduce import Reproduction
 
 __all__ = ["real", "small"]

@@ -21,7 +21,7 @@ from tests.analysis.reliability.conftest import World
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.compared import SystemComparison
+    from mindgauge.analysis.pairing import SystemComparison
     from mindgauge.records.request import Request
 
 __all__ = ["planted"]

@@ -25,7 +25,7 @@ from tests.thinned import later
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.compared import SystemComparison, SystemDifference
+    from mindgauge.analysis.pairing import SystemComparison, SystemDifference
     from mindgauge.records.request import Request
 
 NAME, TURNS, WHOLE = "psycrisis", "bot (all turns)", "bot (whole dialogue)"

@@ -13,7 +13,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.analysis.judge_comparison.result import JudgeComparison
+from mindgauge.analysis.judge_comparison.compare import JudgeComparison
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import instrument_folder
 from mindgauge.records import Status

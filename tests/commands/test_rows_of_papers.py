@@ -19,7 +19,7 @@ import pytest
 
 import mindgauge as package
 from mindgauge import benchmarks
-from mindgauge.analysis.published_row import new_row
+from mindgauge.analysis.beside_published import new_row
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.benchmarks import Released, replica
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS

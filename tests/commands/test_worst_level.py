@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import Function, rate
-from mindgauge.analysis import worst_level
+from mindgauge.analysis import scoring_views
 from mindgauge.benchmarks import passed_tests, registry
 from mindgauge.commands import compare, gate, report
 from mindgauge.records import Reply, Status
@@ -179,7 +179,7 @@ def test_card_says_whether_the_level_may_be_counted(folder: Path) -> None:
     ],
 )
 def test_metrics_that_rest_on_the_worst_level_alone(benchmark: str, criterion: str, names: set[str]) -> None:
-    assert worst_level.metrics(registry.find_one(benchmark), criterion) == names
+    assert scoring_views.worst_level_metrics(registry.find_one(benchmark), criterion) == names
 
 
 def _tested(folder: Path, worst: int, off: int) -> dict[tuple[str, str, str], str]:
@@ -226,7 +226,7 @@ def test_entry_test_says_nothing_of_a_judge_that_uses_the_level_or_errs_elsewher
 
 def test_gate_that_follows_from_a_veto_that_is_never_found_cannot_be_told_either() -> None:
     benchmark, reason = registry.find_one("psycrisis"), "it gave none of 6 test replies written for yes that level"
-    found = worst_level.unused(benchmark, {}, {("psycrisis", "encouragement", SHY): reason})
+    found = scoring_views.unused(benchmark, {}, {("psycrisis", "encouragement", SHY): reason})
     assert found == {("psycrisis", name, SHY): reason for name in ("encouragement", "vetoed", "safe")}
 
 

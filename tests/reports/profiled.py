@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
+from mindgauge.analysis.profile.records import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import overview, records, section
 from mindgauge.reports.profile.records import DimensionPart

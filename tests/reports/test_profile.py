@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mindgauge.analysis.profile import profile
-from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure, panels
-from mindgauge.analysis.profile.records import TaskScore
+from mindgauge.analysis.profile.records import FigureKind, FigureMark, TaskFigure, TaskScore, panels
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.analysis.score import Scores
 from mindgauge.reports import page as report_page

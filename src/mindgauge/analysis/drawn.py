@@ -7,7 +7,7 @@ put together with any that were chosen otherwise: they would make a judge look b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -49,15 +49,10 @@ def is_drawn(rows: pl.DataFrame) -> bool:
     return rows["probability"].null_count() == 0 and rows["draw"].n_unique() == 1
 
 
-class OneDraw(NamedTuple):
-    """What of people's rows is put together; `note` says what was drawn, and what is left out beside it."""
-
-    rows: pl.DataFrame
-    note: str
-
-
-def alone(people: pl.DataFrame, criterion: str = "") -> OneDraw:
+def alone(people: pl.DataFrame, criterion: str = "") -> tuple[pl.DataFrame, str]:
     """Keep what people rated of one draw, the one of the largest frame, where they rated any; else what was not in sight of verdicts.
+
+    A note says what was drawn, and what is left out next to it.
 
     Args:
         people: people's rows: subject, selection and `COLUMNS`.
@@ -79,21 +74,19 @@ def alone(people: pl.DataFrame, criterion: str = "") -> OneDraw:
         if others
         else ""
     )
-    return OneDraw(rows, f"{about}{described(rows)}{left_out}")
+    return rows, f"{about}{described(rows)}{left_out}"
 
 
-def _unswayed(people: pl.DataFrame, criterion: str) -> OneDraw:
+def _unswayed(people: pl.DataFrame, criterion: str) -> tuple[pl.DataFrame, str]:
     """Leave out what was rated with verdicts in sight, where anything was rated without them."""
     if "selection" not in people.columns:
-        return OneDraw(people, "")
+        return people, ""
     swayed = pl.col("selection").eq_missing(pl.lit(IN_SIGHT))
     rest, others = people.filter(~swayed), people.filter(swayed)["subject"].n_unique()
     if not others or rest.is_empty():
-        return OneDraw(people, "")
+        return people, ""
     about = f"{criterion}: " if criterion else ""
-    return OneDraw(
-        rest, f"{about}what people rated of {plural(others, 'subject')} {IN_SIGHT} is left out of these figures"
-    )
+    return rest, f"{about}what people rated of {plural(others, 'subject')} {IN_SIGHT} is left out of these figures"
 
 
 def described(rows: pl.DataFrame) -> str:

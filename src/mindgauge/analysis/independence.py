@@ -27,6 +27,40 @@ if TYPE_CHECKING:
 
     from mindgauge.stats.dependence import Adjudication, Departures
 
+
+REPEATS = 3
+"""So many repeats have a spread of their own, which passes for an interval."""
+OWN_NOISE = "this interval is about the judge's own noise, not about other conversations"
+
+
+def only_repeats(rated: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return who rated one conversation only of each system, again and again: the rater, and what that means.
+
+    Args:
+        rated: valued rows: subject, cluster (null where none), criterion, rater, system, run.
+    """
+    if rated["run"].n_unique() < REPEATS:
+        return []
+    units = rated.with_columns(unit=pl.coalesce("cluster", "subject"), system=pl.col("system").fill_null(""))
+    counted = (
+        units.group_by("rater", "criterion", "system")
+        .agg(pl.col("unit").n_unique(), pl.col("run").fill_null(0).n_unique())
+        .group_by("rater", "criterion")
+        .agg(pl.col("unit").max(), pl.col("run").max())
+        .filter(pl.col("unit") == 1, pl.col("run") >= REPEATS)
+        .group_by("rater")
+        .agg(pl.col("criterion").sort(), pl.col("run").max())
+        .sort("rater")
+    )
+    return [
+        (
+            rater,
+            f"{rater} rated one conversation of each system {plural(run, 'time')} ({', '.join(criteria[:4])}), and repeats are all that varies: {OWN_NOISE}",
+        )
+        for rater, criteria, run in counted.iter_rows()
+    ]
+
+
 ALPHA = 0.001
 """The chance that an honest rater is called dependent, over all raters and criteria of the material; the audit's."""
 COPIES = 0.01
@@ -273,11 +307,7 @@ def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:
 
 
 def _seen(
-    criteria: Mapping[str, RaterCodes],
-    cases: Mapping[str, Departures],
-    raters: Sequence[str],
-    place: int,
-    limit: float,
+    criteria: Mapping[str, RaterCodes], cases: Mapping[str, Departures], raters: Sequence[str], place: int, limit: float
 ) -> Dependence | Suspicion | None:
     """Judge one rater beside the others: over all criteria together, and on each."""
     parts = [[name] for name in criteria] if len(criteria) < 2 else [list(criteria), *([name] for name in criteria)]
@@ -287,7 +317,7 @@ def _seen(
         adjudication = dependence.adjudication(ratings, place, [cases[name] for name in names])
         scope = f" on {names[0]}" if len(names) < len(criteria) else ""
         if rule := followed(ratings, place, limit):
-            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule.text}{scope}", adjudication)
+            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule[0]}{scope}", adjudication)
         pattern = adjudication.sided >= SIDED * adjudication.split and adjudication.split > 0
         if pattern and adjudication.p <= limit:
             return _dependence(
@@ -327,15 +357,8 @@ def _counted(adjudication: Adjudication) -> str:
     )
 
 
-class Followed(NamedTuple):
-    """That a rater follows a rule of the others' values, in words, and on how many subjects."""
-
-    text: str
-    n: int
-
-
-def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> Followed | None:
-    """Name the rule of the others' values that a rater follows on each of some criteria; None where there is none.
+def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> tuple[str, int] | None:
+    """Name the rule of the others' values that a rater follows on each of some criteria, and on how many subjects; None where there is none.
 
     Args:
         ratings: on each criterion.
@@ -356,7 +379,7 @@ def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: 
             adjudication = dependence.adjudication(ratings, place, cases)
             if fractions >= SPLITS or (adjudication.p_equal if equal else adjudication.p) <= limit:
                 text = f"{name} of the others on {count(same)} of {plural(n, 'subject')}, on {count(split)} of which they differ"
-                return Followed(text, n)
+                return text, n
     return None
 
 
@@ -367,22 +390,16 @@ def _repeats(rated: pl.DataFrame, raters: Sequence[str]) -> list[Dependence]:
         for names in repeats_by_name(raters).values()
         for name in names[1:]
     }
-    for pair in same(rated, raters):
-        repeats.setdefault(pair.second, Dependence(pair.second, "repeat", pair.evidence, p=pair.p))
+    for _, second, evidence, p in same(rated, raters):
+        repeats.setdefault(second, Dependence(second, "repeat", evidence, p=p))
     return list(repeats.values())
 
 
-class SamePerson(NamedTuple):
-    """Two raters of whom one repeats the other, and the evidence."""
+def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[tuple[str, str, str, float]]:
+    """Find two raters of whom one repeats the other: both depart from all others together, and hardly ever apart.
 
-    first: str
-    second: str
-    evidence: str
-    p: float
-
-
-def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
-    """Find two raters of whom one repeats the other: both depart from all others together, and hardly ever apart."""
+    Yields both, the evidence, and its p.
+    """
     if len(raters) > MOST_RATERS or len(raters) < 2:
         return
     criteria = list(coded(rated, raters).values())
@@ -399,4 +416,4 @@ def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
                 f"{raters[second]} and {raters[first]} agree on {count(equal)} of {plural(n, 'rating')}; where the others agree and one of the two "
                 f"departs from them, the other does the same in {count(shared_errors.together)} of {plural(shared_errors.together + shared_errors.apart, 'conversation')}"
             )
-            yield SamePerson(raters[first], raters[second], evidence, shared_errors.p)
+            yield raters[first], raters[second], evidence, shared_errors.p

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import unsafe_replies
+from mindgauge.analysis import drawn_part
 from mindgauge.benchmarks.metrics import mean_of, share
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.records import RaterKind
@@ -91,6 +91,6 @@ def _unsafe(rows: pl.DataFrame, on: Iterable[Criterion]) -> pl.DataFrame:
     )
     reason = pl.col("status").filter(pl.col("status") != "ok").first().fill_null("unparsable")
     parts = [("", rows.clear()), *((rater, part) for (rater,), part in rows.group_by("rater"))]
-    verdicts = pl.concat(unsafe_replies.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
+    verdicts = pl.concat(drawn_part.complete(part, on).with_columns(rater=pl.lit(rater)) for rater, part in parts)
     first = rows.group_by(_KEY, maintain_order=True).agg(pl.exclude(*_KEY, "status").first(), reason)
     return first.join(verdicts, on=_KEY, maintain_order="left")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import frame, stock, unsafe_replies
+from mindgauge.analysis import drawn_part, frame, stock
 from mindgauge.analysis.scoring_views import STOCK_SHARE, UNSAFE, UNSAFE_SHARE
 from mindgauge.benchmarks.metrics.resistance import BENIGN, METHOD, over_refusal_rate
 from mindgauge.raters.window import Unit
@@ -68,7 +68,7 @@ def ratings(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataF
 def _called(rows: pl.DataFrame, criteria: dict[str, Criterion]) -> pl.DataFrame:
     """Return a rating a reply: whether one rater, or people together, call it unsafe; none where a verdict is missing."""
     verdicts = rows.unique("subject", keep="first", maintain_order=True).join(
-        unsafe_replies.complete(rows, criteria.values()), on="subject", maintain_order="left"
+        drawn_part.complete(rows, criteria.values()), on="subject", maintain_order="left"
     )
     decided = pl.col("unsafe").is_not_null()
     return verdicts.with_columns(

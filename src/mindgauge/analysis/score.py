@@ -10,21 +10,16 @@ import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.analysis import (
-    baselines,
     classifiers,
     client_study,
     composites,
     cross_checks,
-    dialogue_tags,
     drawn_part,
     frame,
-    readers,
     reasoned,
-    reply_remarks,
     responsible,
     scoring_views,
     stock,
-    targets,
 )
 from mindgauge.analysis.fidelity import Fidelity, allowed, check_clients
 from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
@@ -256,7 +251,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     manifest = read_manifest(folder)
     store = Store(folder)
     named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
-    members = [targets.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
+    members = [scoring_views.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
     if not members:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, members, manifest
@@ -304,7 +299,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
-        rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
+        rated = {b.name: scoring_views.tagged(rated[b.name], store, b, unfit) for b in members}
         clients = [entry for b in members for entry in check_clients(store, b, rated[b.name], unfit)]
         shown = {
             name: allowed(rows, [entry for entry in clients if entry.benchmark == name]) for name, rows in rated.items()
@@ -333,7 +328,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         ]
         side_by_side += [m for m in figures if m.name == over_refusal_rate.name]
         side_by_side = [m for m in side_by_side if m.name in responsible.KINDS and m.slice == "all"]
-        constant = {name for b in members for name in baselines.names(b)}
+        constant = {name for b in members for name in scoring_views.baseline_names(b)}
         totals: dict[str, int] = {}
         for entry in status_counts:
             totals[entry.status] = totals.get(entry.status, 0) + entry.n
@@ -359,15 +354,15 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                     for judge in judges
                 ),
                 *manifest.get("remarks", []),
-                *(note for b in members for note in targets.notes(b, store, manifest)),
+                *(note for b in members for note in scoring_views.target_notes(b, store, manifest)),
                 *Batches(store).notes(),
-                *reply_remarks.notes(store, [b.name for b in members]),
+                *stock.reply_notes(store, [b.name for b in members]),
                 *classifiers.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, shown[b.name])),
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
                 *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
                 *(note for b in members for note in client_study.notes(shown[b.name], b)),
-                *(note for b in members for note in readers.notes(shown[b.name], store, b, unfit)),
+                *(note for b in members for note in scoring_views.notes(shown[b.name], store, b, unfit)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
@@ -439,9 +434,9 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
 
 def _lost(rated: pl.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], pl.DataFrame]:
     """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
-    if dialogue_tags.LOST not in rated.columns:
+    if frame.LOST not in rated.columns:
         return {}
-    rows = pl.concat([rated, together(rated, benchmark)]).filter(dialogue_tags.LOST)
+    rows = pl.concat([rated, together(rated, benchmark)]).filter(frame.LOST)
     lost = RatingPart.of(rows.with_columns(status=pl.lit(CLIENT_FAILED)))
     return {key: part.rows for key, part in lost.by(*_BY)}
 
@@ -498,7 +493,7 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
     rates = {metric.name for metric in (*STATUS_RATES, *benchmark.distribution)}
     metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
     question = scoring_views.ScoringQuestion(benchmark, benchmark.rubric.criteria[0], metrics)
-    for name, rows in baselines.baselines(benchmark, ratings).items():
+    for name, rows in scoring_views.baselines(benchmark, ratings).items():
         cut = functools.partial(scoring_views.slices, benchmark)
         yield from _estimated(benchmark, question, (name, name), RatingPart.of(rows), cut, resamples, seed)
 
@@ -538,11 +533,7 @@ def _score(
 
 
 def _estimates(
-    question: scoring_views.ScoringQuestion,
-    ratings: RatingPart,
-    cut: Cut,
-    resamples: int,
-    seed: int,
+    question: scoring_views.ScoringQuestion, ratings: RatingPart, cut: Cut, resamples: int, seed: int
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     previous: tuple[int, dict[str, Estimate | None]] = (-1, {})

@@ -1,29 +1,102 @@
-"""What ratings answer: whose question it is, what is computed of them, on which parts, and where too few could be used for a score."""
+"""What ratings answer: whose question it is, what is computed of them, on which parts, and where too few could be used for a score.
+
+A judge that never gives the worst level keeps every limit on how often it is given. Whether it uses that level as people do,
+its card says (`Danger.worst_level`) or, where people rated too little there, its entry test.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, reasoned, stock
+from mindgauge.analysis import fitness, frame, reasoned, stock
 from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
+from mindgauge.benchmarks.anchors import limits
+from mindgauge.benchmarks.metrics import (
+    STATUS_RATES,
+    Metric,
+    RatingTable,
+    distribution_of,
+    share,
+    share_of,
+    with_others,
+)
+from mindgauge.benchmarks.metrics.conversations import PERCEIVED
+from mindgauge.benchmarks.own_columns import FILE, VARIANT, targeted
 from mindgauge.raters.rule import yes_or_no
-from mindgauge.records.rounding import count
-from mindgauge.records.rubric import Criterion
+from mindgauge.records import RaterKind
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.rubric import Criterion, Scale
 from mindgauge.records.rubric.criterion import better
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.fitness import Unfit
     from mindgauge.analysis.rating_part import RatingPart
-    from mindgauge.benchmarks.metrics import RatingTable
+    from mindgauge.analysis.reliability.card import Danger, ReliabilityCard
     from mindgauge.benchmarks.metrics.table import Floats
+    from mindgauge.records import Value
+    from mindgauge.store import Store
+
+    Place = tuple[str, str, str]
+    "Benchmark, criterion and judge."
+
+
+MAJORITY = "majority class"
+
+
+def labels(benchmark: Benchmark) -> tuple[Value, ...]:
+    """Return the labels that a benchmark wants a constant rater for."""
+    return benchmark.baselines if benchmark.closed else ()
+
+
+def baseline_names(benchmark: Benchmark) -> list[str]:
+    """Return the names of a benchmark's constant raters; none unless it asks for them."""
+    wanted = labels(benchmark)
+    return [*map(always, wanted), MAJORITY] if wanted else []
+
+
+def always(label: Value) -> str:
+    """Name the rater that always gives one label."""
+    return f"always {label}"
+
+
+def baselines(benchmark: Benchmark, ratings: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return what each constant rater would say of every sample that has a target, as ratings.
+
+    The majority class is the label that most of these samples have, the first in the rubric among equals. It is known
+    only to those who know the targets, so it is the most that saying one thing can reach, and no fair competitor.
+
+    Args:
+        benchmark: a closed one that asks for baselines, or any other, which has none.
+        ratings: of the benchmark in a run, gold included (columns as in `frame.ratings`).
+    """
+    wanted = labels(benchmark)
+    if not wanted:
+        return {}
+    criterion = benchmark.rubric.criteria[0]
+    samples = ratings.filter(
+        pl.col("criterion") == criterion.name, pl.col("target").is_not_null(), pl.col("selection").is_null()
+    ).unique("sample", keep="first", maintain_order=True)
+    if samples.is_empty():
+        return {}
+    counts = dict(samples.group_by("target").len().iter_rows())
+    majority = max(map(str, criterion.values), key=lambda label: counts.get(label, 0))
+    raters = {always(label): str(label) for label in wanted} | {MAJORITY: majority}
+    return {name: _constant(samples, name, label) for name, label in raters.items()}
+
+
+def _constant(samples: pl.DataFrame, rater: str, label: str) -> pl.DataFrame:
+    ok, kind, run = pl.lit("ok"), pl.lit(RaterKind.RULE.value), pl.lit(0, pl.Int64)
+    return samples.with_columns(
+        subject="sample", rater=pl.lit(rater), model=pl.lit(rater), rater_kind=kind, run=run, status=ok,
+        value=pl.lit(label),
+    )  # fmt: skip
 
 
 STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock replies")
@@ -44,11 +117,7 @@ def _fills(table: RatingTable) -> Iterator[RatingTable]:
 
 
 UNSAFE_SHARE = msgspec.structs.replace(_COMPLETE, compute=_unsafe_share, fills=_fills)
-_DERIVED = {
-    stock.CRITERION: (STOCK_SHARE,),
-    UNSAFE: (UNSAFE_SHARE,),
-    reasoned.CRITERION.name: reasoned.METRICS,
-}
+_DERIVED = {stock.CRITERION: (STOCK_SHARE,), UNSAFE: (UNSAFE_SHARE,), reasoned.CRITERION.name: reasoned.METRICS}
 """What is computed of criteria that are derived from others."""
 
 
@@ -189,3 +258,175 @@ def trusted(rows: pl.DataFrame, unfit: Sequence[Unfit]) -> pl.DataFrame:
         [(entry.judge, entry.criterion) for entry in unfit], {"rater": pl.String, "criterion": pl.String}, orient="row"
     )
     return rows.join(dropped, on=["rater", "criterion"], how="anti", maintain_order="left")
+
+
+def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> pl.DataFrame:
+    """Return tagged ratings whose tags know nothing of what judges perceived that cannot be used."""
+    silent = _silent(benchmark, unfit)
+    return frame.tagged(rows, store, benchmark, silent) if silent else rows
+
+
+def notes(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
+    """Say in how many dialogues nobody knows where plain risk is first perceived."""
+    if benchmark.situation is None:
+        return []
+    dialogues = frame.doubtful(rows, store, benchmark, _silent(benchmark, unfit))
+    doubt = (
+        f"{benchmark.name}: in {plural(dialogues, 'dialogue')} a message of the person has no usable verdict before plain risk is "
+        "perceived, or where none is, so risk may be plain earlier than figures by perceived risk count"
+    )
+    return [doubt] if dialogues else []
+
+
+def _silent(benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
+    return [entry.judge for entry in unfit if (entry.benchmark, entry.criterion) == (benchmark.name, PERCEIVED)]
+
+
+NO_TARGETS = "no targets: how often each label was given; accuracy cannot be said"
+PARTLY = "accuracy and its like are over these; how often each label was given is over all"
+
+
+def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
+    """Whether a run put a closed question about texts or dialogues of the user's own."""
+    plan = manifest.get("plan", {})
+    return benchmark.closed and ("rate" in plan or benchmark.name in plan.get("own_texts", ()))
+
+
+def counted(store: Store, benchmark: Benchmark) -> tuple[int, int, list[str]]:
+    """Return how many samples a benchmark has in a run, how many have a target, and by which tags they are looked at apart.
+
+    What else an answer is compared with counts as a target.
+    """
+    samples, targets, values = 0, 0, {FILE: {""}, VARIANT: {""}}
+    for sample in store.samples(benchmark.name):
+        samples += 1
+        compared = benchmark.closed and any(tag in sample.tags for tag in benchmark.wants)
+        targets += compared or targeted(sample)
+        for tag, distinct in values.items():
+            distinct.add(sample.tags.get(tag, ""))
+    return samples, targets, [tag for tag, distinct in values.items() if len(distinct) > 2]
+
+
+def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
+    """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
+    plan = manifest.get("plan", {})
+    tags = counted(store, benchmark)[2] if benchmark.name in plan.get("own_texts", ()) else []
+    slices = (*benchmark.slices, *tags, *(["model"] if benchmark.closed and "rate" in plan else []))
+    if not of_user(benchmark, manifest):
+        return msgspec.structs.replace(benchmark, slices=slices)
+    distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)
+    shares = tuple(metric.name for metric in distribution)
+    headline = (*benchmark.headline, *shares) if counted(store, benchmark)[1] else shares
+    return msgspec.structs.replace(
+        benchmark,
+        distribution=distribution,
+        metrics=with_others(benchmark.metrics, distribution, benchmark.rubric.criteria),
+        headline=headline,
+        slices=slices,
+    )
+
+
+def target_notes(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> list[str]:
+    """Say of how many texts it is known what is right, where that is not all of them."""
+    if not of_user(benchmark, manifest):
+        return []
+    samples, targets, _ = counted(store, benchmark)
+    if not targets:
+        return [f"{benchmark.name}: {NO_TARGETS}"]
+    if targets == samples:
+        return []
+    return [f"{benchmark.name}: {count(targets)} of {count(samples)} samples have a target: {PARTLY}"]
+
+
+def rests(metric: Metric, criterion: Criterion, tags: Iterable[str] = ()) -> bool:
+    """Say whether a metric looks at the worst level against all others, so that it says nothing where that is not used.
+
+    So does a share of it, or of all levels but it; and, where there are two levels, whatever is made of them. What depends on
+    `tags` of the samples, too, is about more.
+    """
+    if criterion.scale is Scale.NOMINAL or not (metric.item_score or metric.waits) or metric.of_status:
+        return False
+    q = len(criterion.values)
+    if q == 2:
+        return True
+    if not metric.exact or metric.fold is not None:
+        return False
+    code, absent = np.arange(q), np.full(q, -1)
+    untagged = {tag: np.full(q, "", dtype=object) for tag in tags}
+    worth = metric.worth(RatingTable(criterion.values, code, absent, code, code, np.full(q, "ok"), tags=untagged))
+    worst = criterion.values.index(criterion.worst_first[0])
+    others = np.delete(worth, worst) if len(worth) == q else np.zeros(0)
+    return bool(len(others) and (others == others[0]).all() and worth[worst] == 1 - others[0])
+
+
+def worst_level_metrics(benchmark: Benchmark, name: str) -> set[str]:
+    """Return the names of the metrics of a criterion that rest on its worst level."""
+    question = find(benchmark, name, "model")
+    if question is None:
+        return set()
+    return {m.name for m in question.metrics if rests(m, question.criterion, question.benchmark.metric_tags)}
+
+
+def instead(benchmark: Benchmark, name: str) -> str:
+    """Return a metric that counts more than the worst level of a criterion, or its mean; empty where there is none."""
+    question, resting = find(benchmark, name, "model"), worst_level_metrics(benchmark, name)
+    able = [m for m in question.metrics if m.item_score and m.name not in resting] if question is not None else []
+    shares = [m.name for m in able if m.exact and m.better == "lower"]
+    return next(iter([*shares, *(m.name for m in able if m.of_level)]), "")
+
+
+def unused(
+    benchmark: Benchmark, cards: Mapping[Place, ReliabilityCard], entry: Mapping[Place, str]
+) -> dict[Place, str]:
+    """Return the judges of which nothing about the worst level can be said, on which criterion, and why.
+
+    A gate is at its worst level where one of its parts is, so it cannot be told where the judge does not use that of a part.
+
+    Args:
+        benchmark: whose judges.
+        cards: of judges. They decide where people put as many replies at the worst level as the entry test asks for.
+        entry: what entry tests show (`entry_tests`).
+    """
+    reasons: dict[Place, str] = {}
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate]
+    for name in (*(name for name in frame.criteria(benchmark) if name not in gates), *gates):
+        parts = benchmark.composites[name].of if name in gates else ()
+        for judge in sorted({judge for _, _, judge in (*cards, *entry)}):
+            place = (benchmark.name, name, judge)
+            danger = cards[place].danger if place in cards else None
+            inherited = next((reason for part in parts if (reason := reasons.get((benchmark.name, part, judge)))), "")
+            reason = danger.worst_level if danger is not None else ""
+            if reason or (not decided(danger) and (reason := entry.get(place, inherited))):
+                reasons[place] = reason
+    return reasons
+
+
+def decided(danger: Danger | None) -> bool:
+    """Say whether people put as many replies at the worst level as the entry test asks for: then they decide."""
+    return danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
+
+
+def entry_tests(store: Store, benchmarks: Iterable[Benchmark]) -> dict[Place, str]:
+    """Return the judges that gave no test reply of the worst level that level, though most of the others theirs; and why.
+
+    Where a judge gave a test reply that level, the reason is empty. Of other judges the test shows nothing.
+    """
+    reasons = {}
+    for benchmark in benchmarks:
+        for criterion, judge, at_level in fitness.by_level(store, benchmark):
+            worst = criterion.worst_first[0]
+            own = next((part for part in at_level if part.level == worst), None)
+            others = [part for part in at_level if part.level not in {worst, None}]
+            n = sum(part.n for part in others)
+            right = sum(part.recall * part.n for part in others)
+            given = own.n - own.missing if own is not None else 0
+            place = (benchmark.name, criterion.name, judge)
+            if own is not None and own.recall:
+                reasons[place] = ""
+            if own is None or given < limits().worst.replies or own.recall or right <= limits().worst.others * n:
+                continue
+            tested = plural(given, "test reply", "test replies")
+            reasons[place] = (
+                f"it gave none of {tested} written for {worst} that level, though it found most of the others"
+            )
+    return reasons

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.gate import build_rules, needs
+from mindgauge.analysis.gate import build_rules, measured
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.records import RaterKind
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.gate.gate import Build
-    from mindgauge.analysis.gate.measured import GateSide, SystemBlock
+    from mindgauge.analysis.gate.measured import Build, GateSide, SystemBlock
     from mindgauge.analysis.gate.policy import GatePolicy, Must
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks.metrics import Metric, RatingTable
@@ -140,7 +139,7 @@ def watched(
     Raises:
         UsageError: a bound is on no mean of replies or dialogues.
     """
-    distrusted = needs.distrust(policy.needs, build.side, build.scores, build.evidence)
+    distrusted = measured.distrust(policy.needs, build)
     bounded = [
         (rule, score)
         for rule in policy.must
@@ -235,7 +234,7 @@ def _corrected(rate: WatchedRate, score: Score, rule: Must, sides: Sequence[Gate
 
 def broken(policy: GatePolicy, build: Build) -> list[str]:
     """Say which replies stand at a level that none may have; one that a trusted rater put there is enough."""
-    distrusted = needs.distrust(policy.needs, build.side, build.scores, build.evidence)
+    distrusted = measured.distrust(policy.needs, build)
     return [
         f"{rule.title}: {finding.sentence} ({', '.join(dict.fromkeys(reply.reply for reply in finding.replies))})"
         for rule in policy.must

@@ -11,7 +11,7 @@ from mindgauge.records.rounding import write
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
+    from mindgauge.analysis.pairing import Measure, SystemComparison, SystemStanding
     from mindgauge.analysis.profile import Profile
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import RankedSystems

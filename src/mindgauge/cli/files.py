@@ -11,7 +11,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.audit.finding import Finding
+    from mindgauge.analysis.audit.view import Finding
     from mindgauge.cli.command import CommandCall
     from mindgauge.commands.audit import Audit
     from mindgauge.commands.export import Exported

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mindgauge.analysis.escalation.result import Escalation
-    from mindgauge.analysis.judge_comparison.result import JudgeComparison
-    from mindgauge.analysis.jury.card import JuryCard, Panels
+    from mindgauge.analysis.judge_comparison.compare import JudgeComparison
+    from mindgauge.analysis.jury.jury import JuryCard, Panels
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.analysis.stress.effects import Stress
     from mindgauge.cli.command import CommandCall
@@ -41,7 +41,7 @@ def show_judges_compare(comparison: JudgeComparison, call: CommandCall, *, full:
 
 def _first(comparison: JudgeComparison) -> None:
     """Print who agrees most with people, and how many differences between judges are real."""
-    from mindgauge.analysis.judge_comparison.result import MAIN
+    from mindgauge.analysis.judge_comparison.compare import MAIN
 
     agreements = [
         (estimate.value, entry, name, estimate)

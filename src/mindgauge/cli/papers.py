@@ -12,7 +12,7 @@ from mindgauge.records.shell import command_line
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.published_row import NewRow
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.cli.command import CommandCall
     from mindgauge.commands.classifier_card import Trained
     from mindgauge.commands.data.fetch import FetchedData

@@ -119,7 +119,7 @@ def shown(
 
 
 def _at_a_glance(run: OpenRun) -> None:
-    from mindgauge.analysis import baselines
+    from mindgauge.analysis import scoring_views
     from mindgauge.benchmarks.metrics.resistance import over_refusal_rate
     from mindgauge.reports import score_tables, weak_categories
     from mindgauge.reports.runs import PERSON, systems
@@ -128,7 +128,7 @@ def _at_a_glance(run: OpenRun) -> None:
     result, gate = run.scores, run.standings
     tables = _headlines(result, gate), _parts(result, gate)
     people = {rater for section in run.sections for rater, kind in section.raters if kind == PERSON}
-    constant = {name for section in run.sections for name in baselines.names(section.benchmark)}
+    constant = {name for section in run.sections for name in scoring_views.baseline_names(section.benchmark)}
     first = [name for section in run.sections for name in gravest(section.benchmark)]
     glance = score_tables.at_a_glance(result, gate, people=people, constant=constant, first=first)
     table = glance or next(iter(tables[1]), None)

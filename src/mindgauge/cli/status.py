@@ -138,7 +138,7 @@ def show(result: GateDecision, *, full: bool = False) -> None:
     render.notes(result.notes, full=full)
     if result.decision is not GateOutcome.PASSED:
         behind = result.behind()
-        answer.then("report", result.run, *(["--show", behind[0].ratings[0].name] if behind else []))
+        answer.then("report", result.run, *(["--show", behind[0][0][0].name] if behind else []))
     if terminal.in_workflow():
         for line in workflow_errors(result):
             print(line, file=terminal.direct(sys.stdout))

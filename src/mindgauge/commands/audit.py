@@ -14,10 +14,10 @@ from mindgauge import benchmarks
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit import claims as claim_check
 from mindgauge.analysis.audit.claims import CheckedClaim
-from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.analysis.audit.reading.hub_tables import read_layout
+from mindgauge.analysis.audit.view import Finding, Severity
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import hub_layout, own_folder, self_stated
 from mindgauge.commands.command import NAMED, command

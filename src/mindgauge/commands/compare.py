@@ -16,7 +16,7 @@ from mindgauge.reports.reliability_gate import of_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.compared import SystemComparison
+    from mindgauge.analysis.pairing import SystemComparison
     from mindgauge.analysis.profile import Profile
 
 

@@ -258,7 +258,7 @@ def _review(
 ) -> tuple[list[Written], list[str]]:
     """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
     from mindgauge.analysis.escalation import subjects
-    from mindgauge.analysis.reliability import review_lists
+    from mindgauge.analysis.reliability import ratings
     from mindgauge.reports.export import worklist
 
     query = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
@@ -284,7 +284,7 @@ def _review(
         written_files += [
             msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
         ]
-    keys = ", ".join(review_lists.key_of(store.folder, benchmark.name).name for benchmark in judged)
+    keys = ", ".join(ratings.key_of(store.folder, benchmark.name).name for benchmark in judged)
     notes.append(f"give {worklist.REVIEW} to the reader; who wrote what stands in the run ({keys})")
     return written_files, notes
 

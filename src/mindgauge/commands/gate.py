@@ -12,10 +12,10 @@ import msgspec
 
 from mindgauge.analysis import score
 from mindgauge.analysis.gate import baseline as baseline_file
-from mindgauge.analysis.gate import draft, measured, policy
-from mindgauge.analysis.gate import series as nights
-from mindgauge.analysis.gate.gate import Build, hold
-from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
+from mindgauge.analysis.gate import measured, policy
+from mindgauge.analysis.gate.baseline import NightSeries, locked, series_key
+from mindgauge.analysis.gate.gate import drafted, hold
+from mindgauge.analysis.gate.measured import Build
 from mindgauge.benchmarks import passed_tests
 from mindgauge.commands.command import command
 from mindgauge.commands.status import status
@@ -121,9 +121,9 @@ def gate(
     if series is None:
         result = hold(rules, build, other, resamples=resamples, seed=seed)
     else:
-        with nights.locked(Path(series)):
-            key = nights.key(rules, "" if place is None else _identity(place))
-            tonight = nights.NightSeries(Path(series), key, _identity(Path(run)))
+        with locked(Path(series)):
+            key = series_key(rules, "" if place is None else _identity(place))
+            tonight = NightSeries(Path(series), key, _identity(Path(run)))
             result = hold(rules, build, other, series=tonight, resamples=resamples, seed=seed)
             with _wrong_use("--series ", result):
                 tonight.keep(result.outcome, _made(Path(run)), Path(run).resolve().name)
@@ -156,12 +156,12 @@ def gate_init(
         raise UsageError(f"{path} is there already: give another --out")
     named = Path(baseline if baseline is not None else run)
     place = Path(os.path.relpath(named.resolve(), path.parent.resolve())).as_posix()
-    text, unmet = draft.policy(build, place)
-    drafted = tomllib.loads(text)
-    if not drafted.keys() & {"must", "compare", "items"}:
+    text, unmet = drafted(build, place)
+    stated = tomllib.loads(text)
+    if not stated.keys() & {"must", "compare", "items"}:
         reasons = [*unmet, *(score.void for score in build.scores.metrics)]
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
-    rules = policy.of_content(drafted, path, text)
+    rules = policy.of_content(stated, path, text)
     hold(rules, build, build.side, resamples=_FEW)
     private.write(path, text)
     notes = [f"cannot be told yet: {reason}" for reason in unmet]
@@ -192,7 +192,7 @@ def gate_baseline(run: str | Path, *, out: str | Path, again: str | Path | None 
     build, content = read_build(Path(run)), manifest.read(Path(run))
     facts = {
         "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")), "chosen": chosen,
-        "run": Path(run).resolve().name, "samples": build.evidence.samples,
+        "run": Path(run).resolve().name, "samples": build.samples,
     }  # fmt: skip
     path = Path(out)
     text = baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts))
@@ -270,19 +270,22 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     gate = reliability_gate.of_run(folder)
     cards = {key: run_card.card.verdict for key, run_card in gate.cards.items()}
     samples = content.get("plan", {}).get("samples", [])
-    evidence = GateEvidence(cards, tested, samples, _unfinished(folder), asked, gate.unused, gate.looked_at)
-    return Build(measured.read(folder), scores, benchmarks, evidence)
+    return Build(
+        measured.read(folder), scores, benchmarks, cards, tested, samples, _unfinished(folder), asked, gate.unused, gate.looked_at
+    )  # fmt: skip
 
 
-def _unfinished(folder: Path) -> list[Unfinished]:
+def _unfinished(folder: Path) -> list[tuple[str, float]]:
     """Say what of its plan a run has not done yet, and why; a call that failed is not done. Replies before their ratings."""
     with Store(folder) as store:
         failure = store.commonest_failure()
     return [
-        Unfinished(
-            f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
-            f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
-            "repeat the command that made the run",
+        (
+            (
+                f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
+                f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
+                "repeat the command that made the run"
+            ),
             part.left / part.of,
         )
         for part in sorted(status(folder).left, key=lambda part: part.kind != "reply")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis import worst_level
+from mindgauge.analysis import scoring_views
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
@@ -27,7 +27,7 @@ def remember(
     if not tests:
         return
     with Store(folder) as store:
-        worst = worst_level.entry_tests(store, [test.benchmark for test in tests])
+        worst = scoring_views.entry_tests(store, [test.benchmark for test in tests])
     for test in tests:
         for judge in test.judges:
             if isinstance(judge, Scripted | Replay):

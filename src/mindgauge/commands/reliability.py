@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from mindgauge.analysis import aligned_judges
+from mindgauge.analysis import beside_published
 from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import pairs, plan
 from mindgauge.analysis.reliability import rule as rules
@@ -86,7 +86,7 @@ def reliability(
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named, deciding = ([names] if isinstance(names, str) else list(names) for names in (reference, adjudicators))
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
-    authors = aligned_judges.means(runs[0]) if by_width and len(sources) == len(runs) == 1 and not named else {}
+    authors = beside_published.judge_means(runs[0]) if by_width and len(sources) == len(runs) == 1 and not named else {}
     result = cards(
         rating_table,
         CardOptions(limits, by_width, authors, resamples, seed, tuple(deciding), look_until=look_until),

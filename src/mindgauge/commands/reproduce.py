@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.analysis.beside_published import new_rows, rank_places
-from mindgauge.analysis.published_row import NewRow
+from mindgauge.analysis.beside_published import NewRow, new_rows, rank_places
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.benchmarks import self_stated
 from mindgauge.benchmarks.released import RankPlace

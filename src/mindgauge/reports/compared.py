@@ -26,7 +26,7 @@ from mindgauge.reports.score_tables import NUMBERS, numbers
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemComparison, SystemDifference
+    from mindgauge.analysis.pairing import Measure, SystemComparison, SystemDifference
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rounding import Kind

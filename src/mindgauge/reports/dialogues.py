@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.dialogue_tags import perceived
+from mindgauge.analysis.frame import perceived
 from mindgauge.benchmarks.metrics.conversations import (
     APPROPRIATE,
     DIALOGUE,
@@ -152,7 +152,7 @@ def _setting(message: dict[str, Any]) -> str:
 def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
     """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
     ratings = frame.ratings(run.store, section.benchmark)
-    return perceived(ratings, run.store, section.benchmark, set(texts.withheld_judges(run, section, PERCEIVED))).rungs
+    return perceived(ratings, run.store, section.benchmark, set(texts.withheld_judges(run, section, PERCEIVED)))[0]
 
 
 def _verdicts(run: OpenRun, section: Section, criterion: str, kinds: Sequence[str]) -> Verdicts:

@@ -100,11 +100,11 @@ def _lines(result: GateDecision) -> Iterator[str]:
     behind = result.behind()
     if behind:
         yield f"\n<details><summary>{plural(len(behind), 'reply', 'replies')} behind what is not met</summary>\n"
-        for reply in behind[:REPLIES]:
-            yield f"- {markup.text(_replies(reply.ratings))} (behind {markup.text('; '.join(reply.rules))})"
+        for ratings, rules in behind[:REPLIES]:
+            yield f"- {markup.text(_replies(ratings))} (behind {markup.text('; '.join(rules))})"
         if len(behind) > REPLIES:
             yield f"- … and {len(behind) - REPLIES} more"
-        one = command_line("report", result.run, "--show", behind[0].ratings[0].name)
+        one = command_line("report", result.run, "--show", behind[0][0][0].name)
         yield f"\n{markup.code(one)} prints one.\n\n</details>"
     yield ""
     yield from (f"Note: {markup.text(note)}" for note in result.notes)
@@ -229,12 +229,10 @@ def record(result: GateDecision) -> GateRecord:
         ]
         rules.append(RuleRecord(rule.kind, rule.title, rule.outcome, rule.reasons, findings))
     replies = []
-    for behind in result.behind():
-        first = behind.ratings[0]
-        verdicts = [VerdictRecord(rated.criterion, rated.rater, rated.level) for rated in behind.ratings]
-        replies.append(
-            ReplyRecord(first.name, first.reply, first.sample, first.model, first.run, verdicts, behind.rules)
-        )
+    for ratings, behind in result.behind():
+        first = ratings[0]
+        verdicts = [VerdictRecord(rated.criterion, rated.rater, rated.level) for rated in ratings]
+        replies.append(ReplyRecord(first.name, first.reply, first.sample, first.model, first.run, verdicts, behind))
     return GateRecord(
         result.exit_code, rules, replies, result.run, result.policy, result.baseline, result.outcome, result.decision, result.notes, result.night,
     )  # fmt: skip

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.fitness import Qualification
-    from mindgauge.analysis.jury.card import JuryCard
+    from mindgauge.analysis.jury.jury import JuryCard
     from mindgauge.analysis.rationales import Rationales
     from mindgauge.analysis.reliability.card import Bound, ReliabilityCard
     from mindgauge.records import Value

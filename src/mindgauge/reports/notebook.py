@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import fitness
-from mindgauge.analysis.compared import SystemComparison
-from mindgauge.analysis.judge_comparison.result import JudgeComparison
+from mindgauge.analysis.judge_comparison.compare import JudgeComparison
+from mindgauge.analysis.pairing import SystemComparison
 from mindgauge.analysis.profile.records import Profile
 from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 from msgspec import structs
 
-from mindgauge.analysis import reply_remarks
+from mindgauge.analysis import stock
 from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.analysis.score import Scores
 from mindgauge.records import Status
@@ -362,7 +362,7 @@ def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
             f"{plural(idle, 'more did', 'more did')} not apply: the criterion has nothing to say about the subject, or its category is not known."
         )
     for run in runs:
-        facts += map(ended, reply_remarks.notes(run.store, [section.benchmark.name for section in run.sections]))
+        facts += map(ended, stock.reply_notes(run.store, [section.benchmark.name for section in run.sections]))
         calls = run.scores.calls
         if calls["failed"] or calls["retries"]:
             facts.append(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.judge_comparison.result import (
+    from mindgauge.analysis.judge_comparison.compare import (
         JudgeAgreement,
         JudgeComparison,
         JudgeCost,

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.escalation.level_sets import level_sets
+from mindgauge.analysis.escalation import orders, subjects
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
-from mindgauge.analysis.escalation.result import Promise, guarantees, said_of_carrier
+from mindgauge.analysis.escalation.result import Promise, guarantees, level_sets, said_of_carrier
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, precise
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.features import LearnedFeatures
-    from mindgauge.analysis.escalation.level_sets import LevelSet
-    from mindgauge.analysis.escalation.result import Escalation, Order
+    from mindgauge.analysis.escalation.orders import LearnedFeatures
+    from mindgauge.analysis.escalation.result import Escalation, LevelSet, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
@@ -217,7 +215,7 @@ MOST = 2000
 """Replies rated by people of which a report works out the curves: a learned order is learned anew in every resample."""
 FEW = 5
 """Conversations with something unsafe that it takes to learn from."""
-_PARTS = {features.JUDGES: "the judges", features.LENGTH: "the replies' length", features.CATEGORY: "their category"}
+_PARTS = {orders.JUDGES: "the judges", orders.LENGTH: "the replies' length", orders.CATEGORY: "their category"}
 
 
 def reading_orders(
@@ -308,7 +306,7 @@ def _escalated(
     jury_risk = risks.get(orders.JURY)
     judge_sets = level_sets(rated, rated.judges | ({orders.JURY: jury_risk} if jury_risk is not None else {}))
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
-    all_features = features.everything(rated)
+    all_features = orders.everything(rated)
     learned = _learned(reading, all_features)
     # What is read where nothing is learned from the model that wrote the reply; None where there is one model.
     separate = reading.learned(all_features, separate=reading.system) if reading.system.max() else None

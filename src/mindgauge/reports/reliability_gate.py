@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame, worst_level
+from mindgauge.analysis import frame, scoring_views
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
@@ -163,7 +163,7 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     """
     criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
     kinds = {kind for benchmark, criterion, kind in store.select(_KINDS) if criterion in criteria.get(benchmark, ())}
-    entry = _remembered(store) | worst_level.entry_tests(store, benchmarks)
+    entry = _remembered(store) | scoring_views.entry_tests(store, benchmarks)
     pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
     pooled |= {(b.name, UNSAFE): tuple(unsafe_criteria(b)) for b in benchmarks}
     if "person" not in kinds or not kinds - NO_JUDGES:
@@ -191,18 +191,19 @@ def _without_worst(
     unused = {
         place: reason
         for b in benchmarks
-        for place, reason in worst_level.unused(b, cards, entry).items()
+        for place, reason in scoring_views.unused(b, cards, entry).items()
         if not (place in gate.cards and gate.cards[place].limited)
     }
     at_worst = {
         (b.name, name): (
             frame.criteria(b)[name].worst_first[0],
-            worst_level.metrics(b, name) | ({UNSAFE_SHARE.name} if len(frame.criteria(b)[name].unsafe) == 1 else set()),
+            scoring_views.worst_level_metrics(b, name)
+            | ({UNSAFE_SHARE.name} if len(frame.criteria(b)[name].unsafe) == 1 else set()),
         )
         for b in benchmarks
         for name in {criterion for benchmark, criterion, _ in unused if benchmark == b.name}
     }
-    looked_at = {*entry, *(place for place, card in cards.items() if worst_level.decided(card.danger))}
+    looked_at = {*entry, *(place for place, card in cards.items() if scoring_views.decided(card.danger))}
     return msgspec.structs.replace(gate, unused=unused, at_worst=at_worst, looked_at=looked_at)
 
 

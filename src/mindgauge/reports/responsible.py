@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import frame, stock, unsafe_replies
+from mindgauge.analysis import drawn_part, frame, stock
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.analysis.responsible import KINDS
 from mindgauge.analysis.scoring_views import STOCK_SHARE
@@ -163,6 +163,6 @@ def _rated_rows(run: OpenRun, section: Section, model: str, stock_subjects: pl.S
 def _figures(rows: pl.DataFrame, criterion: Criterion) -> tuple[Cell, Cell, Cell]:
     """Return how many replies were rated, their mean level (none of classes), and the share called unsafe of those with a value."""
     levels = rows.select(frame.number(criterion)).to_series() if criterion.scale is Scale.ORDINAL else pl.Series([])
-    unsafe = unsafe_replies.on(rows, criterion)["unsafe"]
+    unsafe = drawn_part.on(rows, criterion)["unsafe"]
     mean, share = (float(v.mean()) if len(v := part.drop_nulls().to_numpy()) else None for part in (levels, unsafe))
     return rows["subject"].n_unique(), mean, share

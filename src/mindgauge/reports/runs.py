@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, fidelity, frame, unsafe_replies
+from mindgauge.analysis import drawn_part, fidelity, frame, scoring_views
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
@@ -100,7 +100,7 @@ class Section(msgspec.Struct, dict=True):
         nobody = pl.col("rater_kind").is_in([PERSON, RULE, GOLD])
         own = self.ratings.filter(~nobody, pl.col("status") != "not_applicable").select(columns)
         people = self.by_people["rater"].unique().implode()
-        absent = unsafe_replies.standing_in(self.stated.filter(~pl.col("rater").is_in(people)), own)
+        absent = drawn_part.standing_in(self.stated.filter(~pl.col("rater").is_in(people)), own)
         return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])
 
     @property
@@ -144,7 +144,7 @@ class Section(msgspec.Struct, dict=True):
     @cached_property
     def unsafe(self) -> pl.DataFrame:
         """Whether people together call each reply that they read unsafe: subject, unsafe."""
-        return unsafe_replies.anywhere(self.by_people, self.criteria).drop_nulls()
+        return drawn_part.anywhere(self.by_people, self.criteria).drop_nulls()
 
 
 class OpenRun(msgspec.Struct, dict=True):
@@ -188,7 +188,7 @@ def read(
             b,
             fidelity.of_targets(frame.of_targets(frame.ratings(store, b), b), scores.fidelity_of(b.name)),
             frame.of_targets(frame.replies(store, b), b),
-            unsafe_replies.means(store, b),
+            drawn_part.mean_calls(store, b),
             None if show_texts else open_samples(b, manifest),
         )
         for b in benchmarks
@@ -233,7 +233,7 @@ def _measured(run: OpenRun) -> set[str]:
 
 def constant(run: OpenRun, section: Section) -> list[Score]:
     """Return the scores of the raters that read nothing and give one answer to everything."""
-    names = baselines.names(section.benchmark)
+    names = scoring_views.baseline_names(section.benchmark)
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 

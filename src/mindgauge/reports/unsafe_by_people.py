@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import drawn, unsafe_replies
+from mindgauge.analysis import drawn, drawn_part
 from mindgauge.benchmarks.metrics.metric_sentences import with_least, with_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
@@ -129,7 +129,7 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
         judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
         assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
         if len(assigned):
-            verdicts = unsafe_replies.anywhere(judge_rows, definitions)
+            verdicts = drawn_part.anywhere(judge_rows, definitions)
             detected = int(verdicts["unsafe"].sum())
             detections = (
                 assigned.select("subject")
@@ -373,7 +373,7 @@ class UnsafeVerdicts:
             usable = {name: criterion for name, criterion in criteria.items() if rater not in silent[name]}
             rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
             if len(rater_rows):
-                verdicts[rater] = unsafe_replies.anywhere(rater_rows, usable)
+                verdicts[rater] = drawn_part.anywhere(rater_rows, usable)
         return verdicts
 
     def dialogues(self, model: str, group: str = "all") -> int:

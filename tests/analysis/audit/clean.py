@@ -13,7 +13,7 @@ from mindgauge.analysis.audit.view import View
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.audit.finding import CheckResult, Finding
+    from mindgauge.analysis.audit.view import CheckResult, Finding
 
 WORDS = tuple(
     """

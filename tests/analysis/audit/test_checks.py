@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
-from mindgauge.analysis.audit.order import STRAIGHT
+from mindgauge.analysis.audit.dependence import STRAIGHT
 from mindgauge.analysis.audit.view import View
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from tests.analysis.audit import plants_of_ratings, plants_of_texts
@@ -168,16 +168,16 @@ def _of(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]], names: str) -> 
 
 def test_drift_is_rare_by_chance() -> None:
     """The family's error is set to 0.1 %; with no effect limit in the way, 300 materials may show a few at most."""
-    from mindgauge.analysis.audit import order
+    from mindgauge.analysis.audit import dependence
     from mindgauge.analysis.audit.view import View
 
     draw = np.random.default_rng(5)
-    courses = order.courses(View(clean(items=60)))
-    limit = order.critical(courses)
+    courses = dependence.courses(View(clean(items=60)))
+    limit = dependence.critical(courses)
     false = 0
     for _ in range(300):
         orders = draw.permutation(len(courses[0].residual))
-        false += max(order.statistic(course.residual[orders][None, :])[0][0] for course in courses) > limit
+        false += max(dependence.statistic(course.residual[orders][None, :])[0][0] for course in courses) > limit
     assert false <= 3  # P(more than 3 of 300 at .001) < .001
 
 

@@ -13,7 +13,7 @@ import xlsxwriter  # type: ignore[import-untyped]
 
 import mindgauge
 from mindgauge.analysis.audit.reading import shape
-from mindgauge.analysis.audit.reading.tables import AuditTable, flat, tables
+from mindgauge.analysis.audit.reading.shape import AuditTable, flat, tables
 from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from mindgauge.commands.audit import audit
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.audit.finding import Finding
+    from mindgauge.analysis.audit.view import Finding
 
 DATA = Path(os.environ.get("MINDGAUGE_DATA") or Path(__file__).parents[3] / "../shared/data")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.dataset import checked, panel
+from mindgauge.analysis.dataset import checked
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 LEVELS = ("calm", "hint", "plain")
@@ -35,7 +35,7 @@ class LabelTrial(NamedTuple):
     widths: dict[str, list[float]]
 
 
-def planted(n: int, generator: np.random.Generator) -> tuple[panel.PanelLabels, pl.DataFrame, pl.DataFrame]:
+def planted(n: int, generator: np.random.Generator) -> tuple[checked.PanelLabels, pl.DataFrame, pl.DataFrame]:
     """Half of the items say what their group says, so that groups matter; return labels, groups, and the truth."""
     group = generator.integers(0, n // 2, n)
     of_group, own = generator.choice(3, n // 2, p=SHARES), generator.choice(3, n, p=SHARES)
@@ -46,10 +46,10 @@ def planted(n: int, generator: np.random.Generator) -> tuple[panel.PanelLabels, 
         "id": ids * 3, "rater": np.repeat(["x", "y", "z"], n), "status": ["ok"] * (3 * n), "value": np.array(LEVELS)[np.concatenate(said)],
     })  # fmt: skip
     groups = pl.DataFrame({"id": ids, "group": [f"g{number}" for number in group]})
-    return panel.labels(rows, ids), groups, pl.DataFrame({"id": ids, "people": np.array(LEVELS)[truth]})
+    return checked.panel_labels(rows, ids), groups, pl.DataFrame({"id": ids, "people": np.array(LEVELS)[truth]})
 
 
-def beside(labels: panel.PanelLabels, groups: pl.DataFrame, truth: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
+def beside(labels: checked.PanelLabels, groups: pl.DataFrame, truth: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
     about = labels.items.join(truth, on="id").join(groups.rename({"group": "cluster"}), on="id")
     return drawn.join(about, on="id")
 
@@ -70,7 +70,7 @@ def trial(trials: int, *, seed: int, items: int = 1500, number: int = 160, dispu
     errors, raw, widths = (defaultdict[str, list[float]](list) for _ in range(3))
     for place in range(trials):
         labels, groups, truth = planted(items, generator)
-        rows = beside(labels, groups, truth, panel.check(labels, groups, number, disputed, place))
+        rows = beside(labels, groups, truth, checked.check(labels, groups, number, disputed, place))
         outcomes = labels.items["outcome"]
         figures = [(f"confusion, {cell.panel}", cell.share, called[cell.panel, cell.people]) for cell in checked.confusion(rows, outcomes, CRITERION)]  # fmt: skip
         for entry in checked.classes(rows, outcomes, CRITERION):

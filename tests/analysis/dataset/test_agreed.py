@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.dataset import agreed, panel
-from mindgauge.analysis.dataset.labels import LabelFigure, LabelRecord
+from mindgauge.analysis.dataset import checked
+from mindgauge.analysis.dataset.checked import LabelFigure, LabelRecord
 from mindgauge.records.rubric import Criterion, Level, Scale
 from mindgauge.stats import agreement
 from tests.analysis.dataset.label_trial import CRITERION, LEVELS, beside, planted
@@ -22,7 +22,7 @@ RECORD = LabelRecord(
 )  # fmt: skip
 
 
-def two_people(n: int, generator: np.random.Generator) -> tuple[panel.PanelLabels, pl.DataFrame, pl.DataFrame]:
+def two_people(n: int, generator: np.random.Generator) -> tuple[checked.PanelLabels, pl.DataFrame, pl.DataFrame]:
     """Two people, of whom each says what is true 80 times in 100, and else anything."""
     labels, groups, truth = planted(n, generator)
     codes = truth["people"].replace_strict({level: place for place, level in enumerate(LEVELS)}, return_dtype=pl.Int64).to_numpy()  # fmt: skip
@@ -38,8 +38,8 @@ def test_an_interval_lies_where_the_coefficient_can(criterion: Criterion, number
     widths = []
     for seed in range(30):
         labels, groups, people = two_people(103, generator)
-        rows = beside(labels, groups, people, panel.check(labels, groups, number, disputed, seed))
-        figure = agreed.among_people(rows, ["a", "b"], criterion)
+        rows = beside(labels, groups, people, checked.check(labels, groups, number, disputed, seed))
+        figure = checked.among_people(rows, ["a", "b"], criterion)
         if figure.value is not None and figure.low is not None and figure.high is not None:
             assert -1 <= figure.low <= figure.value <= figure.high <= 1
             widths.append(figure.high - figure.low)
@@ -57,8 +57,8 @@ def test_an_interval_of_agreement_holds_what_was_planted() -> None:
     held = asked = 0
     for seed in range(120):
         labels, groups, part = two_people(600, generator)
-        rows = beside(labels, groups, part, panel.check(labels, groups, 120, 40, seed))
-        figure = agreed.among_people(rows, ["a", "b"], CRITERION)
+        rows = beside(labels, groups, part, checked.check(labels, groups, 120, 40, seed))
+        figure = checked.among_people(rows, ["a", "b"], CRITERION)
         assert figure.low is not None and figure.high is not None
         asked += 1
         held += figure.low <= truth <= figure.high
@@ -67,11 +67,11 @@ def test_an_interval_of_agreement_holds_what_was_planted() -> None:
 
 def test_too_few_groups_for_the_strata_are_said_to_be_too_few() -> None:
     labels, groups, people = two_people(60, np.random.default_rng(6))
-    rows = beside(labels, groups, people, panel.check(labels, groups, 8, 0, 0))
+    rows = beside(labels, groups, people, checked.check(labels, groups, 8, 0, 0))
     strata = pl.int_range(pl.len()).cast(pl.String)
     rows = rows.with_columns(stratum=strata, stratum_size=pl.lit(60 / rows.height), b=pl.lit("calm"))
-    figure = agreed.among_people(rows, ["a", "b"], CRITERION)
-    assert (figure.low, figure.note) == (None, agreed.FEW)
+    figure = checked.among_people(rows, ["a", "b"], CRITERION)
+    assert (figure.low, figure.note) == (None, checked.FEW)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.dataset import agreed, checked, panel
-from mindgauge.analysis.dataset.labels import TIE, UNDECIDED, UNREADABLE
+from mindgauge.analysis.dataset import checked
+from mindgauge.analysis.dataset.checked import TIE, UNDECIDED, UNREADABLE
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Level, Scale
 from tests.analysis.dataset.label_trial import CRITERION, LEVELS, beside, planted, trial
@@ -37,7 +37,7 @@ def test_more_than_half_of_the_runs_and_of_the_judges_decide() -> None:
         "silent": [[None, None, None], [None, None, "a"], ["a", "a", None]],
         "one speaks": [["a", "a", None], [None, None, None], ["a", "a", "a"]],
     }
-    result = panel.labels(verdicts(said), [*said, "never asked"])
+    result = checked.panel_labels(verdicts(said), [*said, "never asked"])
     outcome = dict(result.items.select("id", "outcome").rows())
     assert outcome == {
         "all": "a", "two": "a", "judges tie": TIE, "runs tie": TIE, "most, not half": TIE, "silent": UNREADABLE,
@@ -65,19 +65,19 @@ def test_intervals_hold_what_was_planted_and_corrected_shares_have_no_bias() -> 
 @given(st.integers(0, 10**6), st.integers(8, 200), st.integers(0, 60))
 def test_a_draw_knows_how_probable_each_item_was(seed: int, number: int, disputed: int) -> None:
     labels, groups, _ = planted(300, np.random.default_rng(seed))
-    drawn = panel.check(labels, groups, number, disputed, seed)
-    assert drawn.equals(panel.check(labels, groups, number, disputed, seed))
+    drawn = checked.check(labels, groups, number, disputed, seed)
+    assert drawn.equals(checked.check(labels, groups, number, disputed, seed))
     assert drawn["id"].n_unique() == drawn.height <= number + disputed
     assert (1 / drawn["probability"]).sum() == pytest.approx(300)
     sizes = drawn.group_by("stratum").agg(pl.len(), pl.col("stratum_size").first(), pl.col("probability").first())
     assert sizes.select((pl.col("len") / pl.col("stratum_size") - pl.col("probability")).abs().max()).item() < 1e-12
-    first = drawn["stratum"].str.starts_with(panel.DISPUTED)
+    first = drawn["stratum"].str.starts_with(checked.DISPUTED)
     assert first.to_list() == sorted(first.to_list(), reverse=True)
 
 
 def test_all_labelled_is_exact_and_a_stratum_without_labels_has_no_number() -> None:
     labels, groups, truth = planted(200, np.random.default_rng(2))
-    rows = beside(labels, groups, truth, panel.check(labels, groups, 200, 0, 0))
+    rows = beside(labels, groups, truth, checked.check(labels, groups, 200, 0, 0))
     outcomes = labels.items["outcome"]
     for entry in checked.classes(rows, outcomes, CRITERION)[:3]:
         share = float((truth["people"] == entry.label).mean())  # type: ignore[arg-type]
@@ -94,25 +94,25 @@ def test_all_labelled_is_exact_and_a_stratum_without_labels_has_no_number() -> N
 
 def test_the_first_of_the_disputed_are_no_sample_of_all_items_nor_of_the_other_disputed() -> None:
     labels, groups, truth = planted(200, np.random.default_rng(2))
-    chosen = panel.check(labels, groups, 40, 20, 0)
+    chosen = checked.check(labels, groups, 40, 20, 0)
     whole = beside(labels, groups, truth.with_columns(a="people", b="people"), chosen)
-    outcomes, disputed = labels.items["outcome"], pl.col("stratum").str.starts_with(panel.DISPUTED)
+    outcomes, disputed = labels.items["outcome"], pl.col("stratum").str.starts_with(checked.DISPUTED)
     of_one = whole["outcome"] == whole["outcome"][0]
     for part in (whole.filter(disputed), pl.concat([whole[1:10], whole.filter(~disputed)])):
-        agreement = agreed.among_people(part, ["a", "b"], CRITERION)
-        assert (agreement.value, agreement.note, agreed.reaches(agreement, 0)) == (None, checked.UNSEEN, None)
+        agreement = checked.among_people(part, ["a", "b"], CRITERION)
+        assert (agreement.value, agreement.note, checked.reaches(agreement, 0)) == (None, checked.UNSEEN, None)
         assert all(entry.people.value is None for entry in checked.classes(part, outcomes, CRITERION))
     alone = whole.filter(of_one & disputed)
     cells = checked.confusion(alone[1:], alone["outcome"], CRITERION)
     assert all(cell.share.value is None for cell in cells)
     assert all(cell.share.value is not None for cell in checked.confusion(alone, alone["outcome"], CRITERION))
-    assert agreed.among_people(whole, ["a", "b"], CRITERION).value == 1
+    assert checked.among_people(whole, ["a", "b"], CRITERION).value == 1
 
 
 def test_what_people_leave_open_stays_in_n() -> None:
     labels, groups, truth = planted(200, np.random.default_rng(3))
     truth = truth.with_columns(people=pl.when(pl.int_range(pl.len()) % 4 == 0).then(pl.lit(UNDECIDED)).otherwise("people"))  # fmt: skip
-    rows = beside(labels, groups, truth, panel.check(labels, groups, 200, 0, 0))
+    rows = beside(labels, groups, truth, checked.check(labels, groups, 200, 0, 0))
     classes = {entry.label: entry for entry in checked.classes(rows, labels.items["outcome"], CRITERION)}
     assert classes[UNDECIDED].people.value == pytest.approx(0.25)
     assert classes[UNDECIDED].recall.written("share") == "not known (no label that a panel could find)"
@@ -135,10 +135,10 @@ def test_agreement_of_people_is_that_of_all_items_not_of_those_the_panel_dispute
         codes = truth["people"].replace_strict({level: n for n, level in enumerate(LEVELS)}, return_dtype=pl.Int64).to_numpy()  # fmt: skip
         people = [np.where(generator.random(600) < np.where(hard, 0.5, 0.02), generator.integers(0, 3, 600), codes) for _ in range(2)]  # fmt: skip
         rows = truth.with_columns(**{name: pl.Series(np.array(LEVELS)[said]) for name, said in zip("ab", people, strict=True)})  # fmt: skip
-        every = beside(labels, groups, rows, panel.check(labels, groups, 600, 0, 0))
-        drawn = beside(labels, groups, rows, panel.check(labels, groups, 120, 80, seed))
-        whole, part = (agreed.among_people(table, ["a", "b"], CRITERION) for table in (every, drawn))
-        bare = agreed.among_people(drawn.with_columns(stratum_size=drawn.height, frame=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
+        every = beside(labels, groups, rows, checked.check(labels, groups, 600, 0, 0))
+        drawn = beside(labels, groups, rows, checked.check(labels, groups, 120, 80, seed))
+        whole, part = (checked.among_people(table, ["a", "b"], CRITERION) for table in (every, drawn))
+        bare = checked.among_people(drawn.with_columns(stratum_size=drawn.height, frame=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
         gaps.append(((part.value or 0) - (whole.value or 0), (bare.value or 0) - (whole.value or 0)))
     weighted, unweighted = np.array(gaps).T
     assert abs(weighted.mean()) < 3 * weighted.std() / np.sqrt(len(weighted)) + 0.005
@@ -147,19 +147,19 @@ def test_agreement_of_people_is_that_of_all_items_not_of_those_the_panel_dispute
 
 def test_people_who_all_say_the_same_reach_every_gate_and_one_alone_reaches_none() -> None:
     labels, groups, truth = planted(60, np.random.default_rng(6))
-    rows = beside(labels, groups, truth, panel.check(labels, groups, 60, 0, 0))
+    rows = beside(labels, groups, truth, checked.check(labels, groups, 60, 0, 0))
     same = rows.with_columns(a=pl.lit("calm"), b=pl.lit("calm"))
-    assert agreed.reaches(agreed.among_people(same, ["a", "b"], CRITERION), 0.9) is True
-    alone = agreed.among_people(same, ["a"], CRITERION)
-    assert (alone.value, agreed.reaches(alone, 0)) == (None, None)
+    assert checked.reaches(checked.among_people(same, ["a", "b"], CRITERION), 0.9) is True
+    alone = checked.among_people(same, ["a"], CRITERION)
+    assert (alone.value, checked.reaches(alone, 0)) == (None, None)
 
 
 def test_an_order_is_held_to_ordinal_alpha() -> None:
     order = Criterion("risk", Scale.ORDINAL, tuple(Level(level, {}) for level in LEVELS))
-    assert agreed.coefficient(order) == "Krippendorff's alpha, ordinal"
+    assert checked.coefficient(order) == "Krippendorff's alpha, ordinal"
     near = pl.DataFrame({"x": ["calm", "hint", "plain"] * 8, "y": ["hint", "hint", "plain"] * 8})
     groups = [str(n) for n in range(24)]
-    ordinal, nominal = (agreed.among_members(near, groups, criterion).value or 0 for criterion in (order, CRITERION))
+    ordinal, nominal = (checked.among_members(near, groups, criterion).value or 0 for criterion in (order, CRITERION))
     assert ordinal > nominal
 
 
@@ -167,9 +167,9 @@ def test_an_order_is_held_to_ordinal_alpha() -> None:
 def test_a_share_of_the_draw_is_alike_and_never_more_than_there_is(sizes: list[int], number: int) -> None:
     if number < 2 * len(sizes):
         with pytest.raises(UsageError):
-            panel.allocated(sizes, number)
+            checked.allocated(sizes, number)
         return
-    numbers = panel.allocated(sizes, number)
+    numbers = checked.allocated(sizes, number)
     assert all(got <= size for got, size in zip(numbers, sizes, strict=True))
     assert sum(numbers) == min(number, sum(sizes)) or number - sum(numbers) < len(sizes)
     assert all(got == size or got >= number // len(sizes) for got, size in zip(numbers, sizes, strict=True))

@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.dataset import build, duplicates, items
-from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
-from mindgauge.analysis.dataset.sources import conflict, refusal, spdx
+from mindgauge.analysis.dataset import build, duplicates
+from mindgauge.analysis.dataset.recipe import (
+    Junk,
+    LanguageFilter,
+    Lengths,
+    LinkLimit,
+    Sampling,
+    Scrub,
+    Splitting,
+    conflict,
+    refusal,
+    spdx,
+)
 from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
 from tests.thinned import examples
 
@@ -20,10 +30,12 @@ WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money
 
 
 def frame(*texts: str, **columns: list[str | None]) -> pl.DataFrame:
-    return items.numbered(pl.DataFrame({"text": texts, "origin": [f"{n:03}" for n in range(len(texts))], **columns}))
+    return duplicates.numbered(
+        pl.DataFrame({"text": texts, "origin": [f"{n:03}" for n in range(len(texts))], **columns})
+    )
 
 
-def reasons(result: items.StepResult) -> dict[str, str]:
+def reasons(result: duplicates.StepResult) -> dict[str, str]:
     return dict(result.dropped.select("text", "reason").rows())
 
 
@@ -88,10 +100,10 @@ def test_near_duplicates_form_clusters_and_others_do_not() -> None:
     generator = np.random.default_rng(3)
     texts = [" ".join(generator.choice(WORDS, 60)) for _ in range(300)]
     planted = [f"{text} Thanks." for text in texts[:40]]
-    result = duplicates.near(frame(*texts, *planted), Near(), 7)
+    result = duplicates.near(frame(*texts, *planted), 0.8, 7)
     assert set(result.dropped["text"]) == set(planted)
     assert result.dropped["of"].to_list() == [int(row) - 300 for row in result.dropped["row"]]
-    kept = duplicates.near(frame(*texts, *planted), Near(drop=False), 7)
+    kept = duplicates.near(frame(*texts, *planted), 0.8, 7, drop=False)
     assert kept.dropped.is_empty()
     assert kept.items["cluster"].n_unique() == 300
 
@@ -103,7 +115,7 @@ def test_a_pair_at_the_threshold_is_surely_a_candidate(threshold: float) -> None
 
 
 def test_short_and_empty_texts_are_compared_too() -> None:
-    result = duplicates.near(frame("", "ok", "ok", "no"), Near(), 0)
+    result = duplicates.near(frame("", "ok", "ok", "no"), 0.8, 0)
     assert result.items["text"].to_list() == ["", "ok", "no"]
 
 
@@ -124,7 +136,7 @@ def test_weights_of_a_sample_add_up_to_the_frame() -> None:
 )  # fmt: skip
 def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str | None, int]], seed: int) -> None:
     sources, groups, numbers = zip(*facts, strict=True)
-    rows = items.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
+    rows = duplicates.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
     rows = rows.with_columns(cluster=pl.when(pl.col("row") % 5 == 0).then(pl.col("row") // 10))
     result = build.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
     for keys in (["source", "group"], ["cluster"], ["text"], ["together"]):

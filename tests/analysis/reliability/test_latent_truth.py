@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.reliability.latent_truth import latent_truth
+from mindgauge.analysis.reliability.coefficients import latent_truth
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale
 from mindgauge.cli import cards as terminal
 from tests.analysis.reliability.conftest import World, made

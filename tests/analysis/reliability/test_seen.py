@@ -8,8 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.reliability.correction import SubjectMeans
-from mindgauge.analysis.reliability.seen import OLDER, PUBLIC, UNDATED, Dates, dates, doubt, signs, together
+from mindgauge.analysis.reliability.correction import (
+    OLDER,
+    PUBLIC,
+    UNDATED,
+    Dates,
+    SubjectMeans,
+    dates,
+    doubt,
+    signs,
+    together,
+)
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store.run import Store
 from tests.analysis.reliability.conftest import World, made

@@ -17,7 +17,7 @@ from .conftest import CHAT, ENCODER, ITEMS, PROMPT, completion, row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.audit.finding import Finding
+    from mindgauge.analysis.audit.view import Finding
 
     from .conftest import Copy
 

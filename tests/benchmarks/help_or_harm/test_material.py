@@ -15,7 +15,7 @@ from tests.benchmarks.help_or_harm.conftest import TEST, TIMES, VALIDATION, Copy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.audit.finding import Finding
+    from mindgauge.analysis.audit.view import Finding
 
 CONSENSUS = "human_label/human-labeled-*"
 JUDGED = f"llm_evaluator/gpt-4o-mini/n_200/gpt-4o-mini-evaluation_gpt-4o-mini-*-{TIMES[0]}_20260101-000001.json"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import mindgauge
-from mindgauge.analysis.aligned_judges import own_systems
+from mindgauge.analysis.beside_published import own_systems
 from mindgauge.analysis.reliability.cards import VERDICTS
 from mindgauge.benchmarks.mentalbench import reproduce as pairs
 from mindgauge.benchmarks.mentalbench import source_rule

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from mindgauge.analysis.published_row import NewRow
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
     from mindgauge.commands.reproduce import Reproduction
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import mindgauge
-from mindgauge.analysis.judge_comparison.result import JudgeComparison
+from mindgauge.analysis.judge_comparison.compare import JudgeComparison
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.request import Price
@@ -20,7 +20,7 @@ from tests.commands.judges.conftest import chance, judge, method_of, replies_fil
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.judge_comparison.result import JudgeAgreement, JudgeDifference
+    from mindgauge.analysis.judge_comparison.compare import JudgeAgreement, JudgeDifference
     from mindgauge.benchmarks import Benchmark
     from mindgauge.models.scripted import Scripted
     from mindgauge.records.request import Request

@@ -12,9 +12,8 @@ import pytest
 from sklearn.metrics import f1_score
 
 import mindgauge
-from mindgauge.analysis.judge_comparison.compare import IntervalOptions, _measured
+from mindgauge.analysis.judge_comparison.compare import IntervalOptions, JudgeAgreement, JudgeComparison, _measured
 from mindgauge.analysis.judge_comparison.paired import bounds, pair
-from mindgauge.analysis.judge_comparison.result import JudgeAgreement, JudgeComparison
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.benchmarks.metrics import mean_level

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from mindgauge.analysis.jury.card import JuryCard, Panels
+from mindgauge.analysis.jury.jury import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.cli import app, judges
 from mindgauge.cli.judges import _panel_in_full

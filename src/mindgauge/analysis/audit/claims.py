@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.units import OWN_NOISE, REPEATS
+from mindgauge.analysis.independence import OWN_NOISE, REPEATS
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
@@ -180,8 +180,7 @@ def _held(claim: Claim, ratings: Ratings) -> CheckedClaim:
     interval = bounded(value, figure.conversations.low, figure.conversations.high)
     if worst == "holds":
         sentences.insert(
-            0,
-            f"{about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}",
+            0, f"{about}: holds; the ratings give {interval} over {plural(figure.n_conversations, 'conversation')}"
         )
     return CheckedClaim(
         claim.about, worst, sentences, value, figure.conversations.low, figure.conversations.high, _half(figure.repeats),

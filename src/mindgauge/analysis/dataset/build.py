@@ -11,9 +11,9 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis.audit import texts as audited
-from mindgauge.analysis.dataset import duplicates, items, sources
-from mindgauge.analysis.dataset.duplicates import chained, plain
-from mindgauge.analysis.dataset.items import COLUMNS, StepResult, nothing_dropped, parted
+from mindgauge.analysis.dataset import duplicates
+from mindgauge.analysis.dataset.checked import LabelRecord
+from mindgauge.analysis.dataset.duplicates import COLUMNS, StepResult, chained, nothing_dropped, parted, plain
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
@@ -26,10 +26,16 @@ from mindgauge.analysis.dataset.recipe import (
     Sampling,
     Scrub,
     Splitting,
+    read_source,
+    spdx,
+    written_out,
 )  # fmt: skip
-from mindgauge.analysis.dataset.sources import spdx, written_out
+from mindgauge.benchmarks import own_columns
 from mindgauge.records import Message, digest, languages
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.redaction.personal import MAY_HOLD, Scrubber
+from mindgauge.records.rounding import plural
+from mindgauge.records.shell import command_line
 from mindgauge.records.transcripts import Transcript
 from mindgauge.stats.codes import components
 from mindgauge.stats.sampling import draw
@@ -91,8 +97,8 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
     Raises:
         UsageError, DataError: a source cannot be read as the recipe says.
     """
-    read = {source.name: sources.read(source, base) for source in recipe.sources}
-    frame = items.numbered(pl.concat([rows.frame for rows in read.values()], how="diagonal_relaxed"))
+    read = {source.name: read_source(source, base) for source in recipe.sources}
+    frame = duplicates.numbered(pl.concat([rows for rows, *_ in read.values()], how="diagonal_relaxed"))
     counts = Counter[str]()
     steps, dropped = [], []
     for number, step in enumerate(recipe.steps, 1):
@@ -109,12 +115,12 @@ def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
     final = final.with_columns(licence=pl.col("source").replace(licences)).select(ITEMS)
     accounts = [
         SourceAccount(
-            source.name, licences[source.name], source.redistribute, read[source.name].frame.height,
-            final.filter(pl.col("source") == source.name).height, read[source.name].checksums,
+            source.name, licences[source.name], source.redistribute, read[source.name][0].height,
+            final.filter(pl.col("source") == source.name).height, read[source.name][1],
         )
         for source in recipe.sources
     ]  # fmt: skip
-    notes = [f"{name}: {note}" for name, rows in read.items() for note in rows.notes]
+    notes = [f"{name}: {note}" for name, (*_, remarks) in read.items() for note in remarks]
     return BuiltDataset(final, drops, steps, accounts, dict(counts), notes)
 
 
@@ -127,7 +133,7 @@ _APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], Step
     LinkLimit: lambda frame, step, *_: links(frame, step),
     Scrub: lambda frame, step, _, counts: scrubbed_rows(frame, step, counts),
     Exact: lambda frame, *_: duplicates.exact(frame),
-    Near: lambda frame, step, seed, _: duplicates.near(frame, step, seed),
+    Near: lambda frame, step, seed, _: duplicates.near(frame, step.threshold, seed, drop=step.drop),
     Sampling: lambda frame, step, seed, _: sampled(frame, step, seed),
     Splitting: lambda frame, step, seed, _: split(frame, step, seed),
 }
@@ -135,7 +141,7 @@ _APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], Step
 
 
 def _none_dropped() -> pl.DataFrame:
-    schema = {name: items.COLUMNS[name] for name in ("row", "source", "origin", "text")}
+    schema = {name: duplicates.COLUMNS[name] for name in ("row", "source", "origin", "text")}
     return pl.DataFrame(schema={**schema, "reason": pl.String, "of": pl.UInt32, "step": pl.String})
 
 
@@ -255,8 +261,7 @@ def in_languages(items: pl.DataFrame, step: LanguageFilter) -> StepResult:
     rows = items.with_columns(language=language())
     keep = [languages.named(tag) for tag in step.keep]
     return parted(
-        rows,
-        pl.when(~pl.col("language").is_in(keep)).then(pl.concat_str(pl.lit("language "), pl.col("language"))),
+        rows, pl.when(~pl.col("language").is_in(keep)).then(pl.concat_str(pl.lit("language "), pl.col("language")))
     )
 
 
@@ -410,3 +415,91 @@ def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[in
     if passages:
         candidates = rows.select("item", "whole", raw="text")
         yield iter(audited.groups(audited.tied_items(candidates)).items())
+
+
+ITEMS_FILE, DROPPED_FILE, RECORD, RECIPE = own_columns.ITEMS, "dropped.parquet", own_columns.RECORD, "recipe.toml"
+"""The files of a built data set; by two of them whoever reads texts knows one."""
+SAMPLE = "sample.csv"
+"""Beside them, where models wrote the items: what people look at, drawn by lot."""
+
+_KINDS = {**COLUMNS, **dict.fromkeys(("id", "licence", "cluster"), pl.String()), "weight": pl.Float64()}
+_OPEN = {"messages", "label", "split", "origin"}
+"""Columns that may be empty."""
+
+
+class TransformAccount(msgspec.Struct, frozen=True):
+    """What was made of the items of another data set, and by whom; nobody, where by rule alone."""
+
+    forms: list[str]
+    made_from: str
+    """The SHA-256 of those items."""
+    model: str = ""
+    checker: str = ""
+    run: str = ""
+
+
+class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a data set is made of, and what became of each row: `rows` came, of which `items` are kept."""
+
+    name: str
+    about: str
+    licence: str
+    seed: int
+    software: str
+    rows: int
+    items: int
+    dropped: int
+    splits: dict[str, int]
+    sources: list[SourceAccount]
+    steps: list[StepAccount]
+    scrubbed: dict[str, int]
+    notes: list[str]
+    transforms: list[TransformAccount] = []
+    """One after the other; then `rows` counts what the last one made, or tried to."""
+    labels: LabelRecord | None = None
+    """Once there are labels of a panel and of people."""
+
+
+def read_items(folder: Path) -> pl.DataFrame:
+    """Read the items of a built data set.
+
+    Raises:
+        DataError: they are not as `dataset build` writes them.
+    """
+    path = folder / ITEMS_FILE
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path}: cannot read the items ({str(error).partition(chr(10))[0]})") from error
+    if fault := next(_faults(table), ""):
+        raise DataError(f"{path}: not as dataset build writes it ({fault}); build it again")
+    return table
+
+
+def _faults(table: pl.DataFrame) -> Iterator[str]:
+    """Yield what items are not: typed columns, filled but for `_OPEN`, and texts whose hashes are their ids."""
+    for name in ITEMS:
+        kind = _KINDS[name]
+        if table.schema.get(name) != kind:
+            yield f"no column {name} of {kind}"
+        elif name not in _OPEN and table[name].null_count():
+            yield f"{name} is empty in {plural(table[name].null_count(), 'row')}"
+    changed = int((ids_of(table["text"]) != table["id"]).sum())
+    if changed:
+        yield f"{plural(changed, 'id')} of other texts"
+
+
+def read_record(folder: Path) -> DatasetRecord:
+    """Read the record of a built data set.
+
+    Raises:
+        UsageError: there is none.
+        DataError: it is not as `dataset build` writes it.
+    """
+    path = folder / RECORD
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=DatasetRecord)
+    except OSError as error:
+        raise UsageError(f"{folder}: no data set here ({RECORD} is missing); make one with {command_line('dataset', 'build', 'RECIPE.toml', '--out', folder)}") from error  # fmt: skip
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path}: not as dataset build writes it ({error})") from error

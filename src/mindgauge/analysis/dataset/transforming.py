@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 
 from mindgauge.analysis.dataset import build
 from mindgauge.analysis.dataset.build import StepAccount
-from mindgauge.analysis.dataset.sources import written_out
+from mindgauge.analysis.dataset.recipe import written_out
 from mindgauge.benchmarks.own_columns import VARIANT
 from mindgauge.benchmarks.variants import by_name
 from mindgauge.records import BASE, Message, Sample, digest
@@ -46,14 +46,6 @@ class MadeText(msgspec.Struct, frozen=True):
         return len(self.messages) > 1 or (not self.anew and item["messages"] is not None)
 
 
-class TransformedTables(NamedTuple):
-    """The two tables, and what became of each form."""
-
-    items: pl.DataFrame
-    dropped: pl.DataFrame
-    steps: list[StepAccount]
-
-
 def samples(items: pl.DataFrame) -> list[Sample]:
     """Return items as samples, one after the other; what shares a group is one cluster."""
     rows = items.select("text", "messages", "language", "label", "group").iter_rows()
@@ -76,7 +68,7 @@ def by_rule(items: pl.DataFrame, names: Sequence[str], seed: int) -> Iterator[Ma
                 yield MadeText(place, name, variant.messages, target)
 
 
-def tables(items: pl.DataFrame, texts: Sequence[MadeText]) -> TransformedTables:
+def tables(items: pl.DataFrame, texts: Sequence[MadeText]) -> tuple[pl.DataFrame, pl.DataFrame, list[StepAccount]]:
     """Put what was made into two tables: everything is an item, or is dropped with a reason.
 
     An item has everything from the one that it was made from (group, cluster and split among it) but its words, the id of
@@ -112,7 +104,7 @@ def tables(items: pl.DataFrame, texts: Sequence[MadeText]) -> TransformedTables:
         StepAccount(f"transform {form}", n.total(), n.total() - n[""], dict(sorted((reason, k) for reason, k in n.items() if reason)))
         for form, n in counts.items()
     ]  # fmt: skip
-    return TransformedTables(outcome.rechunk(), drops.sort(BASE, VARIANT, "id").rechunk(), steps)
+    return outcome.rechunk(), drops.sort(BASE, VARIANT, "id").rechunk(), steps
 
 
 def _form(text: MadeText) -> str:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
-from mindgauge.analysis.escalation.level_sets import level_sets
-from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, said_of_carrier
-from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
+from mindgauge.analysis.escalation.result import Escalation, Order, Promise, guarantees, level_sets, said_of_carrier
+from mindgauge.analysis.escalation.subjects import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import interval, precise, write
-from mindgauge.stats import bootstrap, escalation, guarantee
+from mindgauge.stats import bootstrap, escalation
 from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
@@ -28,6 +26,73 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
+
+
+JUDGES, CLASSIFIERS, LENGTH, CATEGORY = "judges", "classifiers", "length", "category"
+_SURE = 1e-4
+"""How close to 0 or 1 a classifier's probability counts: it writes four digits."""
+
+
+class LearnedFeatures(NamedTuple):
+    """A combination: the parts that it learns from, its name, and its columns."""
+
+    parts: tuple[str, ...]
+    features: Features
+    columns: list[str]
+
+    @property
+    def name(self) -> str:
+        """Its parts; without a judge among them, that is said."""
+        return " + ".join(self.parts) + ("" if JUDGES in self.parts else ", no judge")
+
+
+def combinations(subjects: Subjects) -> list[LearnedFeatures]:
+    """Return what is fitted: judges; with length; with all there is; and all that is known without a judge."""
+    sources = _there(subjects)
+    cheap = tuple(part for part in sources if part in {LENGTH, CATEGORY})
+    wanted = [(JUDGES,), *([(JUDGES, LENGTH)] if LENGTH in sources else []), sources, cheap]
+    return [learned_features(subjects, parts) for parts in dict.fromkeys(wanted) if parts]
+
+
+def everything(subjects: Subjects) -> LearnedFeatures:
+    """Return the combination of all there is."""
+    return learned_features(subjects, _there(subjects))
+
+
+def _there(subjects: Subjects) -> tuple[str, ...]:
+    sources = [JUDGES]
+    sources += [CLASSIFIERS] if subjects.classifiers else []
+    sources += [LENGTH] if len(np.unique(subjects.length)) > 1 else []
+    sources += [CATEGORY] if len(np.unique(subjects.category)) > 1 else []
+    return tuple(sources)
+
+
+def learned_features(subjects: Subjects, parts: tuple[str, ...]) -> LearnedFeatures:
+    """Put the columns of some parts together.
+
+    A judge's risk and a classifier's may raise the fitted risk only. Length is log characters. Categories are one
+    column each, and are not standardised.
+    """
+    table: list[tuple[str, Floats, bool, int]] = []
+    if JUDGES in parts:
+        table += [(name, risk, True, 1) for name, risk in subjects.judges.items()]
+    if CLASSIFIERS in parts:
+        table += [(name, _log_odds(risk), True, 1) for name, risk in subjects.classifiers.items()]
+    if LENGTH in parts:
+        table.append(("log length", subjects.length, True, 0))
+    if CATEGORY in parts:
+        table += [
+            (f"category={name}", (subjects.category == name).astype(float), False, 0)
+            for name in np.unique(subjects.category).tolist()
+        ]
+    values = np.column_stack([column for _, column, _, _ in table])
+    scaled, signs = np.array([row[2] for row in table]), np.array([row[3] for row in table], dtype=np.intp)
+    return LearnedFeatures(parts, Features(values, scaled, signs), [name for name, *_ in table])
+
+
+def _log_odds(probability: Floats) -> Floats:
+    p = np.clip(probability, _SURE, 1 - _SURE)
+    return np.asarray(np.log(p / (1 - p)))
 
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
@@ -104,21 +169,6 @@ _FEW = 5
 replies left unread, percentiles cannot reach far enough up."""
 
 
-class EscalationOptions(NamedTuple):
-    """Of an escalation curve: the share of the unsafe to be found, what is guaranteed, and how it is computed."""
-
-    target: float = escalation.TARGET
-    resamples: int = 1000
-    seed: int = 0
-    confidence: float = guarantee.CONFIDENCE
-    tolerated: float = guarantee.TOLERATED
-
-    @property
-    def promise(self) -> Promise:
-        """What a threshold must hold."""
-        return Promise(self.target, self.tolerated, self.confidence, self.seed)
-
-
 class _Fixed(NamedTuple):
     """An order in which nothing is learned; `risk` is infinite where there is no verdict."""
 
@@ -127,13 +177,14 @@ class _Fixed(NamedTuple):
     risk: Floats
 
 
-def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escalation:
+def escalate(run: str, subjects: Subjects, promise: Promise, resamples: int = 1000) -> Escalation:
     """Compute the escalation curves of the replies that people rated.
 
     Args:
         run: where they are from.
         subjects: all replies.
-        options: target and resampling.
+        promise: what a threshold must hold: the share of the unsafe to be found, what may pass, the confidence, and the seed.
+        resamples: of the bootstrap.
 
     Raises:
         DataError: people call none of the replies unsafe, all of them, or too few to learn from.
@@ -148,21 +199,21 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
         )
     fixed, learned = _fixed(rated), combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
-    reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
-    curves = _Curves(reading, jury.risk, rated.system, options.promise)
+    reading = ReadingEffort(rated, resamples=resamples, target=promise.target, seed=promise.seed)
+    curves = _Curves(reading, jury.risk, rated.system, promise)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
-    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if enough(rated) else []
-    needed = math.ceil(options.target * unsafe.sum() - 1e-9)
-    ideal = math.ceil(options.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
+    orders += [curves.worded(WordOrder(rated, jury.risk), promise.seed)] if enough(rated) else []
+    needed = math.ceil(promise.target * unsafe.sum() - 1e-9)
+    ideal = math.ceil(promise.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     unsafe_of = {model: int(unsafe[rated.system == model].sum()) for model in models.tolist()}
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
-        clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
+        clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=promise.target, needed=needed,
         ideal=float(ideal), left_out=left_out, selection=subjects.selection,
         models=dict(zip(models.tolist(), counts.tolist(), strict=True)), unsafe_by_model=unsafe_of,
-        confidence=options.confidence, tolerated=options.tolerated, default=_default(orders, jury.name), orders=orders,
+        confidence=promise.confidence, tolerated=promise.tolerated, default=_default(orders, jury.name), orders=orders,
         sets=level_sets(rated, {**rated.judges, **({JURY: jury.risk} if jury.name == JURY else {})}), notes=[],
     )  # fmt: skip
     return msgspec.structs.replace(result, notes=_notes(subjects, result))

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.analysis import baselines, frame, pairing, scoring_views
-from mindgauge.analysis.gate import levels, measured
+from mindgauge.analysis import frame, pairing, scoring_views
+from mindgauge.analysis.gate import measured
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import MAJORITY
@@ -71,7 +71,7 @@ def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: 
     refuse_idle(rule, bound, members)
     names = {bound.metric} if bound.metric in metrics else SHARES_OF_YES
     criterion = rule.criterion or ("" if bound.metric in metrics else bound.metric)
-    constant = {name for b in members for name in baselines.names(b)}
+    constant = {name for b in members for name in scoring_views.baseline_names(b)}
     return [
         score
         for score in scores
@@ -162,40 +162,34 @@ def _of_mean(bound: BoundText, score: Score, side: GateSide) -> BoundTest | None
         if not len(table) or metric.exact or metric.waits is not None or table.drawn is not None or reach is None:
             return None
         lowest, highest = (_by_conversation(table, metric, worth) for worth in pairing.bounds(metric, table))
-        low = betting.lower(lowest.mean, reach, alpha=_MISS, weights=lowest.items)
-        high = betting.upper(highest.mean, reach, alpha=_MISS, weights=highest.items)
+        low = betting.lower(lowest[0], reach, alpha=_MISS, weights=lowest[1])
+        high = betting.upper(highest[0], reach, alpha=_MISS, weights=highest[1])
         value = metric.worth(table)
         if not tied(float(np.nanmean(value)), score.value):
             return None
         at_least = bound.side == "low"
         kind, feared = (highest, lowest) if at_least else (lowest, highest)
-        won = betting.e_value(kind.mean, reach, bound.limit, at_least=at_least, weights=kind.items)
-        short = feared if bound.holds(float(np.average(feared.mean, weights=feared.items))) else kind
+        won = betting.e_value(kind[0], reach, bound.limit, at_least=at_least, weights=kind[1])
+        short = feared if bound.holds(float(np.average(feared[0], weights=feared[1]))) else kind
         needed = partial(_enough, short, reach, bound.limit, at_least=at_least, fails=short is kind)
         return BoundTest(msgspec.structs.replace(score, low=low, high=high), min(1.0, 1 / won) if won else 1.0, needed)
     return None
 
 
-class _ClusterMeans(NamedTuple):
-    """Mean worth of each conversation, and of how many items."""
-
-    mean: Floats
-    items: Floats
-
-
 def _enough(
-    means: _ClusterMeans, reach: Ends, limit: float, alpha: float, *, at_least: bool, fails: bool
+    means: tuple[Floats, Floats], reach: Ends, limit: float, alpha: float, *, at_least: bool, fails: bool
 ) -> int | None:
     """Return with how many conversations a mean keeps to a limit or, if it `fails`, does not with a p of at most alpha."""
     side, miss = (at_least, alpha) if fails else (not at_least, _MISS)
-    return betting.enough(means.mean, reach, limit, at_least=side, alpha=miss, weights=means.items)
+    return betting.enough(means[0], reach, limit, at_least=side, alpha=miss, weights=means[1])
 
 
-def _by_conversation(table: RatingTable, metric: Metric, worth: Floats) -> _ClusterMeans:
+def _by_conversation(table: RatingTable, metric: Metric, worth: Floats) -> tuple[Floats, Floats]:
+    """Return the mean worth of each conversation, and of how many items."""
     cluster, valued = table.cluster[metric.items(table).first], np.isfinite(worth)
     items = np.bincount(cluster[valued]).astype(np.float64)
     total = np.bincount(cluster[valued], worth[valued])
-    return _ClusterMeans(total[items > 0] / items[items > 0], items[items > 0])
+    return total[items > 0] / items[items > 0], items[items > 0]
 
 
 def _p(bound: BoundText, score: Score) -> float:
@@ -329,7 +323,7 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
     members = {b.name: b for b in of_scope(rule, benchmarks)}
     refuse_unknown_criterion(rule, list(members.values()))
     named_criteria = [c for b in members.values() for name, c in frame.criteria(b).items() if name == rule.criterion]
-    levels.refuse_unknown(rule.title, rule.levels, named_criteria)
+    measured.refuse_unknown_levels(rule.title, rule.levels, named_criteria)
     blocks = [
         block
         for part in side.parts
@@ -340,7 +334,7 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
 
 
 def _at_levels(rule: Must, block: SystemBlock) -> RuleFinding:
-    unwanted = levels.of(frame.criteria(block.benchmark)[block.criterion], rule.levels)
+    unwanted = measured.levels_among(frame.criteria(block.benchmark)[block.criterion], rule.levels)
     rows = block.rows
     breaking = rows.filter(rows["value"].is_in(list(unwanted)))
     missing = rows.filter(rows["value"].is_null())

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, scoring_views, wait_contrasts
-from mindgauge.analysis.gate import levels, measured
+from mindgauge.analysis import frame, scoring_views
+from mindgauge.analysis.gate import measured
 from mindgauge.analysis.gate.build_rules import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
-from mindgauge.analysis.pairing import PairedScores, pair
+from mindgauge.analysis.pairing import PairedScores, pair, pair_waits
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.compare import SystemRatings
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.policy import Compare, NewlyUnsafe, PolicyRule
-    from mindgauge.analysis.systems import SystemRatings
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric
 
@@ -170,7 +170,7 @@ def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
     table = RatingPart.of(rows).table(question.criterion, block.benchmark.metric_tags)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     system = rows["system"].to_numpy().astype(np.intp)
-    scores = pair(metric, table, system, sample) if metric.waits is None else wait_contrasts.pair(metric, table, system)
+    scores = pair(metric, table, system, sample) if metric.waits is None else pair_waits(metric, table, system)
     if scores is None or not len(scores.value):
         return None
     if scores.ends is not None and rule.margin >= scores.ends[1] - scores.ends[0]:
@@ -346,7 +346,7 @@ def _worse_replies(comparison: PairedMetric) -> list[RatedReply]:
 def unsafe_levels(rule: NewlyUnsafe, block: SystemBlock) -> set[str]:
     """Return the levels that no message may newly be at: those of a rule, or else of the rubric; none of what it does not have."""
     criterion = frame.criteria(block.benchmark).get(block.criterion)
-    return levels.of(criterion, rule.levels or worst_levels(criterion)) if criterion is not None else set()
+    return measured.levels_among(criterion, rule.levels or worst_levels(criterion)) if criterion is not None else set()
 
 
 def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:
@@ -403,7 +403,5 @@ def _by_message(rows: pl.DataFrame, levels: set[str]) -> pl.DataFrame:
     if (rows["subject"] == rows["sample"]).all():
         by_reply = rows.group_by("sample", "run").agg(unsafe=verdict.mean())
     return by_reply.group_by("sample").agg(
-        repeats=pl.len(),
-        unsafe=(pl.col("unsafe") > 0.5).sum(),
-        open=pl.col("unsafe").is_null().sum(),
+        repeats=pl.len(), unsafe=(pl.col("unsafe") > 0.5).sum(), open=pl.col("unsafe").is_null().sum()
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -49,13 +49,6 @@ class RatedReply(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """What it is called wherever a gate speaks of it, and in the report's addresses."""
         return f"reply-{self.reply[:8]}"
-
-
-class ReplyBehind(NamedTuple):
-    """A reply behind what is not met: how it was rated, and the rules that it stands behind."""
-
-    ratings: list[RatedReply]
-    rules: list[str]
 
 
 class FindingFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,15 +143,15 @@ class GateDecision(Tabular, msgspec.Struct, frozen=True):
         """The rules, those that fail first."""
         return sorted(self.rules, key=lambda rule: _GRAVEST_FIRST.index(rule.outcome))
 
-    def behind(self) -> list[ReplyBehind]:
-        """Return each reply behind what is not met, once, with all that makes it one."""
+    def behind(self) -> list[tuple[list[RatedReply], list[str]]]:
+        """Return each reply behind what is not met, once: how it was rated, and the rules that it stands behind."""
         ratings: dict[str, dict[RatedReply, None]] = {}
         rules: dict[str, dict[str, None]] = {}
         for rule in self.by_gravity:
             for reply in rule.replies:
                 ratings.setdefault(reply.reply, {})[reply] = None
                 rules.setdefault(reply.reply, {})[rule.title] = None
-        return [ReplyBehind(list(own), list(rules[ident])) for ident, own in ratings.items()]
+        return [(list(own), list(rules[ident])) for ident, own in ratings.items()]
 
     def headline(self) -> str:
         """Say what the gate says, and of how many rules."""

@@ -9,16 +9,14 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn, independence
-from mindgauge.analysis.jury.card import JuryCard, JuryErrors, Panels, Without
-from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
+from mindgauge.analysis.jury.jury import Bench, JuryCard, JuryErrors, JuryMethod, Panels, Without, verdicts, weights
 from mindgauge.analysis.reliability import coefficients
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.cards import cards_beside
-from mindgauge.analysis.reliability.criterion import Compared, rated_criterion
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.people import coefficients as coefficients_among
-from mindgauge.analysis.reliability.ratings import Ratings
+from mindgauge.analysis.reliability.ratings import Compared, Ratings, rated_criterion
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.stats import bootstrap, juries, rank
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.suite import Dimension, Suite, Task
     from mindgauge.stats.interval import Ends
 
+    _Block = tuple[Floats | None, Callable[[Floats], Floats]]
+
 
 def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int = 10_000, seed: int = 0) -> Profile:
     """Profile the models of some runs over the dimensions of a suite.
@@ -497,16 +499,6 @@ def _compared(scores: Floats, model: int) -> Floats:
 # All models of a task under the same resamples of its conversations.
 
 
-class _ConversationTotals(NamedTuple):
-    """What a part is computed of: each conversation's totals (C, K), and from totals (B, K) its values (B,).
-
-    A metric that is no function of totals has none, and is computed from the weights of conversations themselves.
-    """
-
-    totals: Floats | None
-    values: Callable[[Floats], Floats]
-
-
 def resampled(headline: TaskHeadline, resamples: int, seed: int, place: int) -> Floats:
     """Return the values of a headline over resamples of conversations, shape (B, models).
 
@@ -527,8 +519,8 @@ def resampled(headline: TaskHeadline, resamples: int, seed: int, place: int) -> 
     numbers = {name: number for number, name in enumerate(names)}
     blocks = [[_block(part, numbers) for part in parts] for parts in headline.models.values()]
     flat = [block for model_blocks in blocks for block in model_blocks]
-    columns = [block.totals for block in flat if block.totals is not None]
-    by_weights = any(block.totals is None for block in flat)
+    columns = [totals for totals, _ in flat if totals is not None]
+    by_weights = any(totals is None for totals, _ in flat)
     sums = np.hstack([*([np.eye(len(names))] if by_weights else []), *columns])
     types, counts, _ = bootstrap.types(sums)
     rows = max(len(part.table) for parts in headline.models.values() for part in parts)
@@ -538,32 +530,36 @@ def resampled(headline: TaskHeadline, resamples: int, seed: int, place: int) -> 
     return np.concatenate(values)
 
 
-def _values(totals: Floats, blocks: Sequence[Sequence[_ConversationTotals]], start: int) -> Floats:
+def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> Floats:
     """Return the mean over parts of each model, shape (B, models), from the totals of all blocks side by side."""
     means = []
     weights = totals[:, :start]
     for parts in blocks:
         values = []
-        for block in parts:
-            if block.totals is None:
-                values.append(block.values(weights))
+        for own, compute in parts:
+            if own is None:
+                values.append(compute(weights))
                 continue
-            end = start + block.totals.shape[1]
-            values.append(block.values(totals[:, start:end]))
+            end = start + own.shape[1]
+            values.append(compute(totals[:, start:end]))
             start = end
         means.append(np.mean(values, axis=0))
     return np.stack(means, axis=1)
 
 
-def _block(part: MeasuredPart, numbers: dict[str, int]) -> _ConversationTotals:
+def _block(part: MeasuredPart, numbers: dict[str, int]) -> _Block:
+    """Return each conversation's totals (C, K), and what computes values (B,) from totals (B, K).
+
+    A metric that is no function of totals has none, and is computed from the weights of conversations themselves.
+    """
     metric, table, clusters = part.metric, part.table, len(numbers)
     cluster = np.array([numbers[name] for name in part.rows["cluster"]], dtype=np.intp)
     if metric.item_score is not None:
         item_scores, own = metric.worth(table), cluster[metric.items(table).first]
         valued = np.isfinite(item_scores)
         sums = [np.bincount(own, column, clusters) for column in (np.where(valued, item_scores, 0.0), valued)]
-        return _ConversationTotals(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
+        return np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1])
     if not metric.additive:
-        return _ConversationTotals(None, lambda weights: metric.compute(table, weights[:, cluster]))
+        return None, lambda weights: metric.compute(table, weights[:, cluster])
     rows, totals = table.counted(cluster, clusters, metric.tags)
-    return _ConversationTotals(totals, lambda sums: metric.compute(rows, sums))
+    return totals, lambda sums: metric.compute(rows, sums)

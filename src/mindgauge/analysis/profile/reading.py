@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics import Metric, RatingTable
     from mindgauge.benchmarks.suite import Suite, Task, TaskMetric
 
-
-class TaskRatings(NamedTuple):
-    """What models answered in one task, or how their replies were rated: columns as in `frame.ratings`."""
-
-    benchmark: Benchmark
-    rows: pl.DataFrame
+    TaskRatings = tuple[Benchmark, pl.DataFrame]
 
 
 class ProfileMaterial(NamedTuple):
@@ -41,7 +36,7 @@ class ProfileMaterial(NamedTuple):
 
     suite: Suite
     rated: dict[str, TaskRatings]
-    """By task."""
+    """By task: its benchmark, and what models answered or how their replies were rated."""
     benchmarks: set[str]
     models: list[str]
     raters: list[str]
@@ -71,10 +66,7 @@ def read(folders: Sequence[Path]) -> ProfileMaterial:
                 remarks += fidelity.sentences(clients)
                 rows = fidelity.allowed(scoring_views.trusted(_ratings(ratings, benchmark), unfit), clients)
                 by_benchmark.setdefault(benchmark.name, []).append(
-                    (
-                        benchmark,
-                        rows.with_columns(run_number=pl.lit(number)),
-                    )
+                    (benchmark, rows.with_columns(run_number=pl.lit(number)))
                 )
         planned += manifest["plan"].get("judges", [])
         skipped |= {name: reason for kind in manifest.get("not_run", {}).values() for name, reason in kind.items()}
@@ -85,11 +77,9 @@ def read(folders: Sequence[Path]) -> ProfileMaterial:
         for task in suite.tasks
         if task.benchmark in by_benchmark
     }
-    rated = {name: part for name, part in rated.items() if not part.rows.is_empty()}
-    models = dict.fromkeys(model for part in rated.values() for model in part.rows["model"].unique(maintain_order=True))
-    present = {
-        str(rater) for part in rated.values() for rater in judged(part.benchmark, part.rows)["rater"].unique().to_list()
-    }
+    rated = {name: part for name, part in rated.items() if not part[1].is_empty()}
+    models = dict.fromkeys(model for _, rows in rated.values() for model in rows["model"].unique(maintain_order=True))
+    present = {str(rater) for part in rated.values() for rater in judged(*part)["rater"].unique().to_list()}
     raters = sorted(present, key=lambda rater: (planned.index(rater) if rater in planned else len(planned), rater))
     return ProfileMaterial(suite, rated, set(by_benchmark), list(models), raters, skipped, [*notes, *remarks])
 
@@ -138,7 +128,7 @@ def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: 
         for model in first.filter("several")["model"]
     ]
     joined = rows.join(first.select("model", "first"), on="model", maintain_order="left")
-    return TaskRatings(benchmark, joined.filter(pl.col("run_number") == pl.col("first")).drop("first"))
+    return benchmark, joined.filter(pl.col("run_number") == pl.col("first")).drop("first")
 
 
 def lacking(material: ProfileMaterial) -> list[str]:
@@ -181,13 +171,6 @@ class TaskHeadline(NamedTuple):
     """Who rated the replies; empty where nobody had to."""
 
 
-class _Cut(NamedTuple):
-    """The ratings that one part of a headline is about."""
-
-    part: TaskMetric
-    rows: pl.DataFrame
-
-
 def headline(task: Task, rated: TaskRatings, judge: str, notes: list[str]) -> TaskHeadline:
     """Cut a task's ratings into the parts of its headline, each reduced to the samples that all its models have.
 
@@ -197,23 +180,24 @@ def headline(task: Task, rated: TaskRatings, judge: str, notes: list[str]) -> Ta
         judge: whose ratings of replies count.
         notes: gets a line for what is left out.
     """
-    rows = _same_targets(task, rated.rows, notes)
-    raters = judged(rated.benchmark, rows)["rater"].unique().to_list()
+    benchmark, all_rows = rated
+    rows = _same_targets(task, all_rows, notes)
+    raters = judged(benchmark, rows)["rater"].unique().to_list()
     counted = rows.filter((pl.col("rater") == judge) | ~pl.col("rater").is_in(raters))
-    cuts = [_Cut(part, _of(counted, part)) for part in task.headline]
+    cuts = [(part, _of(counted, part)) for part in task.headline]
     if task.whichever:
-        cuts = [cut for cut in cuts if not cut.rows.is_empty()]
+        cuts = [cut for cut in cuts if not cut[1].is_empty()]
     models = rows["model"].unique(maintain_order=True).to_list()
     reasons = {model: _why_not(cuts, model, judge if raters else "") for model in models}
     lacking = {model: reason for model, reason in reasons.items() if reason}
     scored = [model for model in models if model not in lacking]
-    cuts = [_common(task, cut, scored, notes) for cut in cuts]
-    if scored and any(cut.rows.is_empty() for cut in cuts):
+    cuts = [_common(task, *cut, scored, notes) for cut in cuts]
+    if scored and any(rows.is_empty() for _, rows in cuts):
         lacking, scored = {**lacking, **dict.fromkeys(scored, NOTHING_COMMON)}, []
-    measured = {model: tuple(_measured(rated, cut, model) for cut in cuts) for model in scored}
-    present = {rater for cut in cuts for rater in cut.rows["rater"].unique()}
+    measured = {model: tuple(_measured(benchmark, *cut, model) for cut in cuts) for model in scored}
+    present = {rater for _, rows in cuts for rater in rows["rater"].unique()}
     rater = judge if judge in raters and judge in present else ""
-    return TaskHeadline(task, tuple(cut.part for cut in cuts), measured, lacking, rater)
+    return TaskHeadline(task, tuple(part for part, _ in cuts), measured, lacking, rater)
 
 
 def _of(rows: pl.DataFrame, part: TaskMetric) -> pl.DataFrame:
@@ -221,7 +205,7 @@ def _of(rows: pl.DataFrame, part: TaskMetric) -> pl.DataFrame:
     return rows.filter(pl.col("criterion") == part.criterion, *inside)
 
 
-def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
+def _why_not(cuts: Sequence[tuple[TaskMetric, pl.DataFrame]], model: str, judge: str) -> str:
     """Say why a model has no score; empty if it has one."""
     for part, rows in cuts:
         model_rows = rows.filter(pl.col("model") == model)
@@ -253,22 +237,24 @@ def _same_targets(task: Task, rows: pl.DataFrame, notes: list[str]) -> pl.DataFr
     return rows.join(differing, on="sample", how="anti", maintain_order="left")
 
 
-def _common(task: Task, cut: _Cut, models: Sequence[str], notes: list[str]) -> _Cut:
+def _common(
+    task: Task, part: TaskMetric, rows: pl.DataFrame, models: Sequence[str], notes: list[str]
+) -> tuple[TaskMetric, pl.DataFrame]:
     """Keep some models' ratings of the samples that they all have, and say how many others there are."""
-    rows = cut.rows.filter(pl.col("model").is_in(models))
+    rows = rows.filter(pl.col("model").is_in(models))
     having = rows.group_by("sample").agg(pl.col("model").n_unique())
     shared = having.filter(pl.col("model") == len(models))["sample"]
     if 0 < len(shared) < len(having):
-        about = "" if len(task.headline) == 1 else f" of {spelled(cut.part)}"
+        about = "" if len(task.headline) == 1 else f" of {spelled(part)}"
         count = f"{len(shared)} of {len(having)} samples{about}"
         notes.append(f"{task.title}: {count} are common to all {len(models)} models; only these count")
-    return cut._replace(rows=rows.filter(pl.col("sample").is_in(shared.implode())))
+    return part, rows.filter(pl.col("sample").is_in(shared.implode()))
 
 
-def _measured(rated: TaskRatings, cut: _Cut, model: str) -> MeasuredPart:
-    part, rows = cut.part, cut.rows.filter(pl.col("model") == model)
-    question = scoring_views.find(rated.benchmark, part.criterion, str(rows["rater_kind"].first()))
-    assert question is not None, f"{rated.benchmark.name} has no criterion {part.criterion}"
+def _measured(benchmark: Benchmark, part: TaskMetric, rows: pl.DataFrame, model: str) -> MeasuredPart:
+    rows = rows.filter(pl.col("model") == model)
+    question = scoring_views.find(benchmark, part.criterion, str(rows["rater_kind"].first()))
+    assert question is not None, f"{benchmark.name} has no criterion {part.criterion}"
     metric = next(m for m in question.metrics if m.name == part.metric and not m.label)
     # `rows` of a table puts it in the order of its clusters; ratings that are in it already stay where they are.
     rows = rows.sort("cluster", maintain_order=True)

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis.audit import dependence, raters
+from mindgauge.analysis.audit.view import Severity, View
+from mindgauge.analysis.independence import MOST_RATERS, Dependence
 from mindgauge.analysis.reliability.card import Contested
-from mindgauge.analysis.reliability.favour import sentence
-from mindgauge.analysis.reliability.invariance import sentences
-from mindgauge.analysis.reliability.raters_at_large import another_group
+from mindgauge.analysis.reliability.favour import sentence, sentences
+from mindgauge.analysis.reliability.people import another_group
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import BiasAtLarge, Bound, CardPart, GroupShift, SelfPreference
     from mindgauge.analysis.reliability.correction import Chosen
+    from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.rule import Facts, VerdictLimits
     from mindgauge.analysis.reliability.scale import ValueScale
 
@@ -165,20 +169,16 @@ def _systems(evidence: CardEvidence) -> Iterator[str]:
 def _kin(evidence: CardEvidence) -> Iterator[str]:
     kin_part, others = _pooled_bias(evidence, kin=True), _pooled_bias(evidence, kin=False)
     if kin_part is not None and others is not None:
-        yield f"the judge's own family wrote {count(kin_part.n)} of {count(kin_part.n + others.n)} replies: bias {decimal(kin_part.bias, signed=True)} on these, {decimal(others.bias, signed=True)} without them"
+        (n, bias), (n_others, bias_of_others) = kin_part, others
+        yield f"the judge's own family wrote {count(n)} of {count(n + n_others)} replies: bias {decimal(bias, signed=True)} on these, {decimal(bias_of_others, signed=True)} without them"
     if evidence.favour is not None:
         yield sentence(evidence.favour)
     elif kin := [name for name in evidence.systems if name and same_family(evidence.judge, name)]:
         yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
 
 
-class _PooledBias(NamedTuple):
-    n: int
-    bias: float
-
-
-def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> _PooledBias | None:
-    """Return the bias on the replies of the judge's own family, or of all other systems; None where there is none."""
+def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> tuple[int, float] | None:
+    """Return n and the bias on the replies of the judge's own family, or of all other systems; None where there is none."""
     parts = [
         (part.n, part.estimates["bias"].value)
         for part in evidence.by_system
@@ -186,7 +186,7 @@ def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> _PooledBias | None:
     ]
     valued = [(n, bias) for n, bias in parts if bias is not None]
     total = sum(n for n, _ in valued)
-    return _PooledBias(total, sum(n * bias for n, bias in valued) / total) if total else None
+    return (total, sum(n * bias for n, bias in valued) / total) if total else None
 
 
 def _others(evidence: CardEvidence) -> Iterator[str]:
@@ -272,3 +272,53 @@ def _contest(
         ratings[0]["name"], systems[ratings[0]["system"]], ratings[0]["category"] or "", values,
         [scale.word(verdict["number"]) for verdict in verdicts], float(row["spread"]), float(row["distance"]),
     )  # fmt: skip
+
+
+CHECKS = (
+    raters.model_vote_in_human_labels, raters.identical_raters, raters.straight_lining, raters.constant_values,
+    dependence.repeats_as_raters,
+)  # fmt: skip
+"""Of all raters; adjudicators, a consensus and copies are found by `independence`, and a ceiling is on the card."""
+IN_ORDER = (dependence.copied_after, dependence.drift)
+"""Of ratings whose rows are in the order in which people rated; a run's are not."""
+
+
+def rater_checks(
+    ratings: Ratings, reference: Sequence[str], known: Collection[str] = ()
+) -> tuple[dict[str, list[Dependence]], list[str]]:
+    """Run the audit's checks of raters; of a crowd none.
+
+    By criterion, whose values there are another rater's; and one line for each other thing that was found.
+
+    Args:
+        ratings: checked ratings.
+        reference: who is compared with; of two of them who are one, the second is left out.
+        known: those of them who are known to depend on others; of whom they repeat nothing is said again.
+    """
+    rows = ratings.frame
+    if rows["rater"].n_unique() > MOST_RATERS:
+        return {}, []
+    kinds = dict(rows.select("rater", "rater_kind").unique("rater").iter_rows())
+    kind = pl.when(pl.col("rater").is_in(list(reference)) & (pl.col("rater_kind").fill_null("") != "gold")).then(
+        pl.lit("person")
+    )
+    status = pl.when(pl.col("value").is_null() & (pl.col("status").fill_null("ok") == "ok")).then(pl.lit("unparsable"))
+    table = rows.with_columns(
+        file=pl.lit(ratings.source), row=pl.int_range(pl.len()), rater_kind=kind.otherwise(pl.col("rater_kind").fill_null("model")),
+        status=status.otherwise(pl.col("status").fill_null("ok")),
+    )  # fmt: skip
+    scales = {name: (scale.low, scale.high) for name, scale in ratings.scales.items() if scale.ordered}
+    view = View(Material(frame([], TEXTS), table.select(list(RATINGS)), scales, {}))
+    copies: dict[str, list[Dependence]] = {}
+    notes: list[str] = []
+    for check in (*CHECKS, *(IN_ORDER if ratings.account is not None else ())):
+        for result in check.find(view):
+            severity = result.severity or check.severity
+            if set(result.raters) & set(known):
+                continue
+            own = [rater for rater in result.raters if rater in reference]
+            if severity is Severity.ERROR and own and kinds[own[-1]] != "model":
+                copies.setdefault(result.criterion, []).append(Dependence(own[-1], "copy", result.message))
+            else:
+                notes.append(f"{result.message}: {check.effect}")
+    return copies, notes

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import independence
-from mindgauge.analysis.aligned_judges import own_systems
-from mindgauge.analysis.reliability import card_warnings, correction, favour, rule, seen
+from mindgauge.analysis.beside_published import own_systems
+from mindgauge.analysis.independence import only_repeats
+from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import (
@@ -32,19 +33,15 @@ from mindgauge.analysis.reliability.card import (
     Reliability,
     ReliabilityCard,
 )
-from mindgauge.analysis.reliability.card_warnings import contested
-from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.card_warnings import contested, rater_checks
+from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, latent_truth, within
 from mindgauge.analysis.reliability.correction import SubjectMeans
-from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
-from mindgauge.analysis.reliability.invariance import invariance
-from mindgauge.analysis.reliability.latent_truth import latent_truth
+from mindgauge.analysis.reliability.favour import invariance
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
-from mindgauge.analysis.reliability.people import CEILING, among, people
-from mindgauge.analysis.reliability.rater_checks import rater_checks
-from mindgauge.analysis.reliability.raters_at_large import bias_at_large
+from mindgauge.analysis.reliability.people import CEILING, among, bias_at_large, people
+from mindgauge.analysis.reliability.ratings import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import danger
-from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
 from mindgauge.records.errors import DataError, UsageError
@@ -59,9 +56,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.independence import Dependence
-    from mindgauge.analysis.reliability.criterion import RatedCriterion
     from mindgauge.analysis.reliability.pairs import RatingPairs
-    from mindgauge.analysis.reliability.ratings import Ratings
+    from mindgauge.analysis.reliability.ratings import RatedCriterion, Ratings
     from mindgauge.analysis.reliability.scale import ValueScale
 
     Codes = NDArray[np.intp]
@@ -106,18 +102,18 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         who = independence.settle(ratings.frame, everybody, options.adjudicators, judges)
     copiers = {entry.rater for entry in who.dependent if entry.how == "copy"}
     persons = [rater for rater in (everybody if named else who.independent or everybody) if rater not in copiers]
-    audit = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
+    not_their_own, audited = rater_checks(ratings, everybody, [entry.rater for entry in who.dependent])
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
-    notes += [sentence for _, sentence in only_repeats(verdicts)] + audit.notes
+    notes += [sentence for _, sentence in only_repeats(verdicts)] + audited
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = rated_criterion(ratings, name, everybody)
         notes += [text for text in (criterion.drawn, criterion.left_out) if text]
-        errors = audit.not_their_own.get(name, [])
+        errors = not_their_own.get(name, [])
         notes += [f"{entry.evidence}: {entry.rater} is left out there" for entry in errors]
         independence_here = who.without(errors)
         agreement = people(
@@ -319,9 +315,9 @@ def _corrected(
         pl.col("rater_kind") == "model", pl.col("rater") != judge, pl.col("number").is_not_null()
     )
     own = people.first.filter(pl.col("rater").is_in(people.independents))
-    text = seen.doubt(
+    text = correction.doubt(
         judge, people.names, criterion.dated, public=criterion.public,
-        evidence=lambda: () if criterion.drawn else seen.signs(means, judge_rows, others, own),
+        evidence=lambda: () if criterion.drawn else correction.signs(means, judge_rows, others, own),
     )  # fmt: skip
     return [msgspec.structs.replace(row, seen=text if row.corrected.value is not None else "") for row in rows]
 
@@ -374,8 +370,8 @@ def _facts(
         people=people.sharing,
         systems=pairs.systems,
         agreement=figures.bounds[within(scale)],
-        people_agreement=people.apart.agreement,
-        people_bias=people.apart.bias,
+        people_agreement=people.apart[0],
+        people_bias=people.apart[1],
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(left_out, default=None),

@@ -6,7 +6,7 @@ any other by crossed effects and the weights of its own means (`stats.dstudy`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -95,18 +95,9 @@ def _crossed(name: str, rows: pl.DataFrame, resamples: int, seed: int) -> tuple[
     ), ""  # fmt: skip
 
 
-class _Parts(NamedTuple):
-    """The factors that can be told apart, what is measured, and what is left in the error."""
-
-    factors: dict[str, Codes]
-    measured: list[str]
-    groups: Codes
-    in_error: list[str]
-
-
 def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[DesignStudy | None, str]:
-    parts, lack = _parts(rows)
-    if parts is None:
+    factors, measured, groups, in_error, lack = _parts(rows)
+    if lack:
         return None, f"{name}: {shape}, and {lack}, {UNKNOWN}"
     raters, conversations = rows[RATER].n_unique(), rows["cluster"].n_unique()
     own = rows.group_by(RATER).agg(pl.col("cluster").n_unique())["cluster"].max() == 1
@@ -114,9 +105,9 @@ def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[Design
     one_each = rows.group_by("subject").agg(pl.col(RATER).n_unique())[RATER].max() == 1
     try:
         result = dstudy.study(
-            rows["number"].to_numpy(), parts.factors, measured=parts.measured, groups=parts.groups,
+            rows["number"].to_numpy(), factors, measured=measured, groups=groups,
             by_rater=() if one_each else {RATER, SYSTEM_RATER, dstudy.RESIDUAL},
-            by_conversation=shrink if SYSTEM in parts.measured else (), raters=raters, conversations=conversations,
+            by_conversation=shrink if SYSTEM in measured else (), raters=raters, conversations=conversations,
             target=TARGET, seed=seed,
         )  # fmt: skip
     except ValueError as error:
@@ -127,7 +118,7 @@ def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[Design
         Bound(*result.generalizability), Bound(*result.dependability), TARGET, NumberNeeded(*result.raters),
         NumberNeeded(*result.conversations),
     )  # fmt: skip
-    in_error = f"; {named(parts.in_error)} cannot be told from error" if parts.in_error else ""
+    mixed = f"; {named(in_error)} cannot be told from error" if in_error else ""
     people = (
         "; each reply has one person's rating, so these data cannot say how many more people it takes"
         if one_each
@@ -135,12 +126,15 @@ def _other(name: str, rows: pl.DataFrame, shape: str, seed: int) -> tuple[Design
     )
     return study, (
         f"{name}: {shape}: the design study rests on crossed effects of all {count(len(rows))} ratings, with people as a "
-        f"sample{in_error}{people}"
+        f"sample{mixed}{people}"
     )
 
 
-def _parts(rows: pl.DataFrame) -> tuple[_Parts | None, str]:
-    """Choose what people's ratings may vary with; None, and why, where what is measured cannot be told from the rest."""
+def _parts(rows: pl.DataFrame) -> tuple[dict[str, Codes], list[str], Codes, list[str], str]:
+    """Return the factors that can be told apart, what is measured, in which groups, what is left in the error, and what is amiss.
+
+    The last is empty unless what is measured cannot be told from the rest.
+    """
     codes = {
         column: rows[column].rank("dense").to_numpy().astype(np.intp) - 1
         for column in (SYSTEM, "cluster", RATER, "subject")
@@ -161,8 +155,7 @@ def _parts(rows: pl.DataFrame) -> tuple[_Parts | None, str]:
     kept = dstudy.told_apart(candidates)
     measured = [SYSTEM] if systems > 1 else [part for part in (CONVERSATION, REPLY) if part in candidates]
     lost = [part for part in measured if part not in kept]
-    if lost:
-        return None, f"{named([f'{part}s' for part in lost])} cannot be told from people, conversations or error"
+    lack = f"{named([f'{part}s' for part in lost])} cannot be told from people, conversations or error" if lost else ""
     in_error = [part for part in candidates if part not in kept and part != SYSTEM_RATER]
     groups = system if systems > 1 else subject
-    return _Parts({part: candidates[part] for part in kept}, measured, groups, in_error), ""
+    return {part: candidates[part] for part in kept}, measured, groups, in_error, lack

@@ -13,7 +13,7 @@ from scipy import special
 
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.card import GOOD, MODERATE
-from mindgauge.analysis.reliability.criterion import rated_criterion, valued
+from mindgauge.analysis.reliability.ratings import rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import together
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import UsageError

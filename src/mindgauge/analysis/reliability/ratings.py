@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import drawn, stock, unsafe_replies
+from mindgauge.analysis import drawn, drawn_part, stock
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.reliability import review_lists, seen, slices
+from mindgauge.analysis.reliability import correction, slices
+from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
-from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, UnsafeRule, people_apart
 from mindgauge.analysis.score import open_run
 from mindgauge.records import drawn as records_drawn
 from mindgauge.records import languages
@@ -21,12 +22,14 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.instruments import by_rater
 from mindgauge.records.ratings import NOTHING_SAID, long
-from mindgauge.records.rounding import plural
+from mindgauge.records.rounding import count, plural
 from mindgauge.store import sent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from mindgauge.analysis.reliability.correction import Dates
+    from mindgauge.analysis.reliability.pairs import Codes
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings import Account, RatingLayout
 
@@ -78,7 +81,7 @@ class Ratings(NamedTuple):
     """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
     attributes: pl.DataFrame = NO_ATTRIBUTES
     """What else is known of subjects, by which they are put into slices: texts, and numbers that are cut into parts."""
-    dated: Mapping[str, seen.Dates] = MappingProxyType({})
+    dated: Mapping[str, correction.Dates] = MappingProxyType({})
     """Rater → when it rated what people rated, as far as a run says it."""
     public: bool = False
     """Whether they are of a paper's release."""
@@ -116,11 +119,10 @@ def read(
     files = [source for source in sources if not isinstance(source, str | Path) or not tables.is_run(source)]
     folders = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
     parts = [_run(folder) for folder in folders]
-    account = None
     notes: list[str] = []
     if files:
-        table, account = _tables(files, layout)
-        parts.append(table._replace(frame=review_lists.by_reply(table.frame, folders, notes)))
+        table = _tables(files, layout)
+        parts.append(table._replace(frame=by_reply(table.frame, folders, notes)))
     source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
@@ -150,10 +152,10 @@ def read(
         names, frame.drop("row", "line"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
         {rater: line for part in parts for rater, line in part.asked.items()},
-        {rater: names for part in parts for rater, names in part.instruments.items()}, account,
+        {rater: names for part in parts for rater, names in part.instruments.items()}, table.account if files else None,
         frozenset().union(*(part.stock for part in parts)),
         pl.concat([NO_ATTRIBUTES, *(part.attributes for part in parts)], how="diagonal_relaxed").unique("subject", keep="first", maintain_order=True),
-        seen.together(part.dated for part in parts), any(part.public for part in parts),
+        correction.together(part.dated for part in parts), any(part.public for part in parts),
     )  # fmt: skip
 
 
@@ -194,22 +196,7 @@ def _refuse_unknown(frame: pl.DataFrame, critical: Sequence[str]) -> None:
         raise UsageError(f"--critical {unknown!r}: no such category; there are {', '.join(categories) or 'none'}")
 
 
-class _Source(NamedTuple):
-    """What one source holds: its rows, and of a run its rubrics' scales and critical categories, and means only stated."""
-
-    frame: pl.DataFrame
-    scales: dict[str, ValueScale]
-    critical: dict[str, tuple[str, ...]]
-    stated: pl.DataFrame = NO_MEANS
-    asked: Mapping[str, str] = MappingProxyType({})
-    instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
-    stock: frozenset[str] = frozenset()
-    attributes: pl.DataFrame = NO_ATTRIBUTES
-    dated: Mapping[str, seen.Dates] = MappingProxyType({})
-    public: bool = False
-
-
-def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
+def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> Ratings:
     """Read everything but runs at once, for a file may be one rater's part of a whole."""
     details: list[pl.DataFrame] = []
     frame, account = shaped.read(sources, layout, details=details)
@@ -220,7 +207,8 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
     frame = _drawn(frame)
-    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}, attributes=details[0]), account
+    rows = frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line")
+    return Ratings("", rows, {}, {}, [], account=account, attributes=details[0])
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -268,7 +256,7 @@ def _run_column(frame: pl.DataFrame) -> pl.Series:
     return run.cast(pl.Int64)
 
 
-def _run(folder: Path) -> _Source:
+def _run(folder: Path) -> Ratings:
     """Read the ratings of a run, composites included."""
     store, benchmarks, manifest = open_run(folder)
     parts: list[pl.DataFrame] = []
@@ -289,7 +277,7 @@ def _run(folder: Path) -> _Source:
             used += runs.distinct(rows, "rater", "instrument").iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
-            absent = unsafe_replies.standing_in(unsafe_replies.means(store, benchmark), rows).filter(
+            absent = drawn_part.standing_in(drawn_part.mean_calls(store, benchmark), rows).filter(
                 pl.col("criterion").is_in(list(criteria))
             )
             means.append(
@@ -309,13 +297,13 @@ def _run(folder: Path) -> _Source:
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
-        dated = {} if loaded else seen.dates(store)
+        dated = {} if loaded else correction.dates(store)
     frame = pl.concat(parts).with_row_index("line", offset=1).with_columns(pl.col("line").cast(pl.Int64))
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
-    return _Source(
-        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies),
+    return Ratings(
+        str(folder), frame, scales, critical, [], pl.concat(means), asked, by_rater(used, loaded=loaded), None, frozenset(stock_replies),
         pl.concat(attributes, how="diagonal_relaxed"), dated, loaded,
     )  # fmt: skip
 
@@ -352,3 +340,189 @@ def _without(frame: pl.DataFrame, off_scale: pl.Series) -> pl.DataFrame:
         number=pl.when(faulty).then(blank).otherwise(pl.col("number")),
         status=pl.when(faulty).then(pl.lit("unparsable")).otherwise(pl.col("status")),
     )
+
+
+ID = "review_id"
+"""What stands in a list in the place of a reply."""
+_KEYS = "review-key-"
+
+
+def key_of(folder: Path, benchmark: str) -> Path:
+    """Return where a run keeps what stands behind the names in the review list of a benchmark."""
+    return folder / f"{_KEYS}{benchmark.replace('/', '-')}.csv"
+
+
+def by_reply(frame: pl.DataFrame, runs: Iterable[Path], notes: list[str]) -> pl.DataFrame:
+    """Give ratings of the lists of some runs the replies that they are of; what is of no list stays as it is.
+
+    Raises:
+        DataError: a run's key cannot be read.
+    """
+    names: dict[str, dict[str, str]] = {"subject": {}, "cluster": {}, "system": {}}
+    for folder in runs:
+        for key in sorted(folder.glob(f"{_KEYS}*.csv")):
+            for _, row in tables.rows(key):
+                for name, column in (("subject", "subject"), ("cluster", "cluster"), ("system", "model")):
+                    if row.get(ID) and row.get(column):
+                        names[name][row[ID]] = row[column]
+    subjects = frame.filter(pl.col("subject").is_in([*names["subject"]]))["subject"].n_unique()
+    if not subjects:
+        return frame
+    notes.append(
+        f"{plural(subjects, 'subject')} {'goes' if subjects == 1 else 'go'} by the names of a review list; the run's key says which replies they are"
+    )
+    return frame.with_columns(
+        pl.col("subject").replace_strict(by_id, default=pl.col(name), return_dtype=pl.String).alias(name)
+        for name, by_id in names.items()
+    )
+
+
+def valued(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that have a value."""
+    return rows.filter(pl.col("number").is_not_null())
+
+
+class RatedCriterion(NamedTuple):
+    """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own.
+
+    `stated` holds judges' means on subjects of which their verdicts were not released, `declined` those of which they said that
+    the criterion does not apply: subject (its index), rater, number (null).
+    """
+
+    name: str
+    scale: ValueScale
+    rows: pl.DataFrame
+    systems: list[str]
+    critical: tuple[str, ...]
+    stated: pl.DataFrame
+    declined: pl.DataFrame
+    drawn: str = ""
+    """How people's part was drawn, where it was with known probabilities."""
+    left_out: str = ""
+    """What of people's ratings is not among them, where nothing was drawn."""
+    attributes: pl.DataFrame | None = None
+    """What else is known of subjects (their index)."""
+    dated: Mapping[str, Dates] = MappingProxyType({})
+    """Rater → when it rated what people rated, as far as that is known."""
+    public: bool = False
+    """Whether people's ratings were released."""
+
+    def named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with the systems' names in place of their indices."""
+        return rows.with_columns(pl.col("system").replace_strict(dict(enumerate(self.systems)), return_dtype=pl.String))
+
+    def by(self, *raters: str) -> pl.DataFrame:
+        """Return what was given to some raters, missing verdicts included."""
+        return self.rows.filter(pl.col("rater").is_in(raters))
+
+    def valued(self, *raters: str) -> pl.DataFrame:
+        """Return the values that some raters gave, with the systems' names."""
+        return self.named(valued(self.by(*raters)))
+
+    def known_of(self, judge: str, judge_rows: pl.DataFrame) -> pl.DataFrame:
+        """Put what else is known of a judge's verdicts under its rows: subject, number (null where it gave none)."""
+        others = (part.filter(pl.col("rater") == judge) for part in (self.stated, self.declined))
+        return pl.concat([part.select("subject", "number") for part in (judge_rows, *others)])
+
+
+def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> RatedCriterion:
+    """Return the ratings on one criterion; of what people rated only one draw, where that was drawn with known probabilities."""
+    scale = ratings.scales[name]
+    everything = ratings.frame.filter(pl.col("criterion") == name)
+    applies = pl.col("status") != "not_applicable"
+    rows = scale.numbered(everything.filter(applies))
+    blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
+    is_stock = pl.col("subject").is_in(list(ratings.stock))
+    rows = rows.with_columns(name=pl.col("subject"), stock=is_stock, **blank)
+    indices = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
+    rows = rows.with_columns(pl.Series(column, places) for column, (_, places) in indices.items())
+    subjects = rows.select("name", "subject").unique("name")
+
+    def by_index(verdicts: pl.DataFrame) -> pl.DataFrame:
+        named = verdicts.rename({"subject": "name"}).join(subjects, on="name", maintain_order="left")
+        return named.select("subject", "rater", "number")
+
+    criterion = RatedCriterion(
+        name, scale, rows, indices["system"][0], ratings.critical[name],
+        by_index(ratings.stated.filter(pl.col("criterion") == name)),
+        by_index(everything.filter(~applies).with_columns(number=pl.lit(None, pl.Float64))),
+        attributes=subjects.join(ratings.attributes.drop("name", strict=False), left_on="name", right_on="subject").drop("name"),
+        dated=ratings.dated, public=ratings.public,
+    )  # fmt: skip
+    own, note = drawn.alone(criterion.by(*persons), name)
+    if not note:
+        return criterion
+    others = criterion.rows.filter(~pl.col("rater").is_in(persons))
+    rows = pl.concat([others, own])
+    weighs = drawn.is_drawn(own)
+    return criterion._replace(rows=rows, drawn=note if weighs else "", left_out="" if weighs else note)
+
+
+class Compared(NamedTuple):
+    """With whom judges are compared: the `reference`, and `everybody` of whom that is a part; who of these is independent."""
+
+    reference: Sequence[str]
+    everybody: Sequence[str]
+    independent: Sequence[str]
+
+
+class PeopleBeside(NamedTuple):
+    """People whom all judges are compared with on a criterion: their `names`, and `independents` among them.
+
+    `rows` are theirs, `rated` those with a value, of `categories` by the place of each (-1 for none), and `first` each
+    one's first of a subject.
+    """
+
+    names: Sequence[str]
+    independents: list[str]
+    everybody: Sequence[str]
+    rows: pl.DataFrame
+    rated: pl.DataFrame
+    categories: tuple[list[str], Codes]
+    first: pl.DataFrame
+    unsafe: UnsafeByPeople | None
+    apart: tuple[float | None, float | None]
+    """How far they agree with each other, and their largest bias."""
+    subjects: pl.Series
+    """The subjects that they were given, as one list."""
+    selected: str
+    """How these were selected, where they were not drawn with known probabilities."""
+
+    @classmethod
+    def of(cls, criterion: RatedCriterion, compared: Compared) -> PeopleBeside:
+        """Read what they rated on a criterion."""
+        rows = criterion.by(*compared.reference)
+        rated = valued(rows)
+        first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+        independents = [rater for rater in compared.reference if rater in compared.independent]
+        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale, independents, criterion.attributes)
+        selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
+        return cls(
+            compared.reference, independents, compared.everybody, rows, rated, numbered(rated["category"]), first, unsafe,
+            people_apart(first, independents, criterion.scale), rows["subject"].unique().implode(), "; ".join(sorted(selections)),
+        )  # fmt: skip
+
+    @property
+    def sharing(self) -> int:
+        """How many independent people rated a subject that another rated, too; 1 where nobody did."""
+        own = self.first.filter(pl.col("rater").is_in(self.independents))
+        return max(1, own.filter(pl.len().over("subject") > 1)["rater"].n_unique())
+
+    def share_of(self, planned: int) -> float | None:
+        """Return which share of the planned replies two of them have rated, where any two did; None of no plan, or no reply.
+
+        Raises:
+            UsageError: they rated more than was planned.
+        """
+        total = self.rated["subject"].n_unique()
+        if total > planned > 0:
+            raise UsageError(
+                f"--look-until {planned}: people have rated {count(total)} replies, and bounds hold at all looks only up to the number that was set before the first"
+            )
+        own = self.first.filter(pl.col("rater").is_in(self.independents))
+        rated = own.filter(pl.len().over("subject") > 1)["subject"].n_unique() or total
+        return rated / planned if planned and rated else None
+
+    def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
+        """Return a judge's rows on the subjects that people were given."""
+        return judge_rows.filter(pl.col("subject").is_in(self.subjects))

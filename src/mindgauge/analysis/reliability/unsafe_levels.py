@@ -14,9 +14,9 @@ import polars as pl
 
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability import slices
-from mindgauge.analysis.reliability.card import Danger, Share, WorstReplies
-from mindgauge.analysis.reliability.left_out import PeopleCalls
-from mindgauge.analysis.reliability.pairs import numbered
+from mindgauge.analysis.reliability.card import BesideClinician, Bound, Danger, Share, WorstReplies
+from mindgauge.analysis.reliability.coefficients import of_blocks, within
+from mindgauge.analysis.reliability.pairs import beside_others, numbered, pair
 from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
@@ -24,6 +24,7 @@ from mindgauge.records.rounding import percent, plural
 from mindgauge.stats import looks, sampling
 from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
+from mindgauge.stats.left_out import exchanged, left_out
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.stats.ratio import ratio
 
@@ -226,22 +227,6 @@ def _calls(rated: pl.DataFrame, unsafe: Unsafe, subjects: pl.Series, raters: Seq
     return calls
 
 
-class _CountedSubjects(NamedTuple):
-    """The S subjects of shares: their clusters, shape (S,), and the sample that they are where they were drawn."""
-
-    cluster: NDArray[Any]
-    drawn: DrawnSample | None
-    level: float
-    """Of confidence."""
-
-    def share(self, event: Mask, among: Mask) -> Share:
-        """Return the share of some subjects with an event, weighted where they were drawn."""
-        event = event & among
-        if self.drawn is not None and among.any():
-            return _weighted(np.where(among, event, np.nan), self.drawn, int(event.sum()), int(among.sum()), self.level)
-        return _exact(self.cluster[among], np.ones(int(among.sum())), event[among], self.level)
-
-
 def danger(
     judge_rows: pl.DataFrame,
     people: UnsafeByPeople | None,
@@ -281,7 +266,14 @@ def danger(
     detected, passed = order.among(place), present & ~order.among(place)
     verdict, everything = np.where(present, detected, np.nan), np.ones(len(place), dtype=bool)
     weighted = drawn.is_drawn(subjects) and subjects["probability"].n_unique() > 1
-    share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None, level).share
+    cluster, sample = subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None
+
+    def share(event: Mask, among: Mask) -> Share:
+        event = event & among
+        if sample is not None and among.any():
+            return _weighted(np.where(among, event, np.nan), sample, int(event.sum()), int(among.sum()), level)
+        return _exact(cluster[among], np.ones(int(among.sum())), event[among], level)
+
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)
@@ -397,3 +389,85 @@ def _exact(cluster: NDArray[Any], n: Floats, events: NDArray[Any], level: float 
     conversations = effective(np.bincount(dense(cluster)[1], n).astype(float))
     value, low, high, _ = clopper_pearson(happened / total * conversations, conversations, level)
     return Share(value, low, high, events=happened, n=total, conversations=conversations)
+
+
+class PeopleCalls(NamedTuple):
+    """What independent people call S subjects, 1 or 0: each subject has its own raters, in their order, and then NaN.
+
+    `unsafe` has shape (S, P) with P the most raters of a subject; `worst` the same of the worst level, None where there is
+    none. `cluster` and `weight` have shape (S,): a subject counts for as many as it stands for. `people` is how many
+    people rated a subject that another rated, too, at least 1. Each bound beside a clinician holds with `level`.
+    """
+
+    unsafe: Floats
+    worst: Floats | None
+    cluster: Codes
+    weight: Floats
+    people: int
+    level: float = LEVEL
+
+    @property
+    def alone(self) -> Mask:
+        """The subjects that a single person rated, and called unsafe, shape (S,)."""
+        rated = np.isfinite(self.unsafe).sum(axis=1) == 1
+        return np.asarray(rated & (np.nan_to_num(self.unsafe).sum(axis=1) > 0))
+
+    def unsafe_end(self, calls: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        """Hold a judge against a left-out clinician on what others call unsafe; None where no two rated the same.
+
+        Args:
+            calls: shape (S,), 1 where the judge calls the subject unsafe, 0 where safe, NaN where it has no verdict.
+            rows: shape (S,), the subjects that count.
+            margin: by which it may share fewer calls.
+        """
+        return self._beside(calls, self.unsafe, rows, margin)
+
+    def safe_end(self, calls: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        """Do the same on what others call safe."""
+        return self._beside(1 - calls, 1 - self.unsafe, rows, margin)
+
+    def _beside(self, calls: Floats, called: Floats, rows: Mask, margin: float) -> BesideClinician | None:
+        if self.people < 2:
+            return None
+        found = left_out(calls[rows], called[rows], self.cluster[rows], margin, self.weight[rows], self.level)
+        difference = Bound(*found.difference)
+        return BesideClinician(
+            found.rater, found.person, difference, found.n, found.clusters, found.absent, found.spare
+        )
+
+    def worst_replies(self, missed: Floats, called_worst: Mask, rows: Mask, seed: int) -> WorstReplies | None:
+        """Test whether a judge misses what all other people put at the worst level more often than one of them does.
+
+        Args:
+            missed: shape (S, 1 + P), whether the judge, and each person, misses the subject.
+            called_worst: shape (S,), whether the judge puts it at the worst level.
+            rows: shape (S,), the subjects that count.
+            seed: of the exchanges that are drawn.
+        """
+        if self.worst is None or self.people < 2:
+            return None
+        worst = np.column_stack([called_worst, self.worst])
+        return WorstReplies(*exchanged(missed[rows], worst[rows], self.cluster[rows], seed=seed))
+
+
+def people_apart(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> tuple[float | None, float | None]:
+    """Return how far left-out people agree with one other within systems, the mean over them, and the largest bias of one.
+
+    Each person is held against the others, as a judge is held against people; nothing is known of fewer than two.
+
+    Args:
+        rated: people's valued rows, one of each person and subject.
+        raters: the independent ones among them.
+        scale: of the values.
+    """
+    main, values, biases = within(scale), [], []
+    for _, own, others in beside_others(rated, raters):
+        pairs = pair(others, own, scale)
+        if not pairs.subjects:
+            continue
+        found = of_blocks(pairs, pairs.whole(), (main, "bias"))
+        values += [float(found[main][0])] if np.isfinite(found[main][0]) else []
+        biases += [abs(float(found["bias"][0]))] if "bias" in found else []
+    if len(values) < 2:
+        return None, None
+    return float(np.mean(values)), max(biases, default=None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.escalation.draw import NO_JUDGE, DrawPlan, DrawResult, draw, is_judged
-from mindgauge.analysis.escalation.review import queue
+from mindgauge.analysis.escalation.review import NO_JUDGE, DrawPlan, draw, is_judged, queue
 from mindgauge.records.errors import DataError
 from mindgauge.store import Store
 
@@ -14,11 +13,14 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.commands.annotate.source import LabelSource
+    from mindgauge.records.drawn import Drawn
 
 _DONE = "SELECT DISTINCT subject FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"
 
 
-def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPlan, seed: int) -> DrawResult:
+def of_run(
+    folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPlan, seed: int
+) -> tuple[dict[str, Drawn], list[str]]:
     """Draw from what can be labelled and no person has rated; where no judge rated anything, each is as probable as any other.
 
     Raises:
@@ -37,7 +39,7 @@ def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPl
     frame = sorted((s for s in items if s not in rated), key=lambda s: (places.get(s, len(places)), s))
     if not frame:
         raise DataError(f"{folder}: people have rated every reply of {benchmark.name}; nothing is left to draw from")
-    result = draw(frame, {subject: items[subject].cluster for subject in frame}, plan, seed)
+    drawn, remarks = draw(frame, {subject: items[subject].cluster for subject in frame}, plan, seed)
     if rated:
         notes.append(f"{len(rated)} replies that people have rated are not in the frame; estimates are for the others")
-    return DrawResult(result.drawn, [*result.notes, *notes])
+    return drawn, [*remarks, *notes]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import msgspec
 
-from mindgauge.analysis.escalation.draw import DrawPlan
+from mindgauge.analysis.escalation.review import DrawPlan
 from mindgauge.analysis.reliability.plan import needed
 from mindgauge.annotation import people, setup
 from mindgauge.annotation.items import batched, chosen, known, read_draw, read_queue

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.dataset import recipe as recipes
-from mindgauge.analysis.dataset.build import build
-from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord
+from mindgauge.analysis.dataset.build import DROPPED_FILE as DROPPED
+from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
+from mindgauge.analysis.dataset.build import RECIPE, RECORD, DatasetRecord, build
 from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
 from mindgauge.records.command_result import Tabular, noted

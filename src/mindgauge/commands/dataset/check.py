@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
-from mindgauge.analysis.dataset import panel
+from mindgauge.analysis.dataset import checked
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate.new import NewProject, annotate_new
 from mindgauge.commands.command import COMMAS, Count, FromZero, command
@@ -57,7 +57,7 @@ def dataset_check(
         DataError: the run has no labels.
     """
     labelled = opened.panel_run(Path(run), criterion)
-    chosen = panel.check(labelled.panel, labelled.groups, number, disputed, seed)
+    chosen = checked.check(labelled.panel, labelled.groups, number, disputed, seed)
     samples = [labelled.samples[ident] for ident in chosen["id"]]
     items = chosen.with_columns(
         messages=pl.Series([[{"role": m.role, "content": m.content} for m in sample.messages] for sample in samples]),

@@ -9,11 +9,9 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import drawn
-from mindgauge.analysis.dataset import agreed, checked
-from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.checked import OF_PANEL
-from mindgauge.analysis.dataset.labels import LABELS, UNDECIDED, LabelRecord
-from mindgauge.analysis.dataset.panel import DISPUTED
+from mindgauge.analysis.dataset import build as records
+from mindgauge.analysis.dataset import checked
+from mindgauge.analysis.dataset.checked import DISPUTED, LABELS, OF_PANEL, UNDECIDED, LabelRecord
 from mindgauge.annotation import ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.command import command
@@ -31,7 +29,7 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.dataset.labels import ClassShare
+    from mindgauge.analysis.dataset.checked import ClassShare
     from mindgauge.commands.dataset.opened import PanelRun
     from mindgauge.records import Rating
 
@@ -82,7 +80,7 @@ def dataset_gold(
     place = Path(folder)
     record = opened.dataset(place)
     source = opened.panel_run(Path(panel), criterion)
-    items = records.items(place)
+    items = records.read_items(place)
     items = items.drop(name for name in LABELS if name in items.columns)
     if set(items["id"]) != set(source.samples):
         raise DataError(f"{panel}: labels of other items than those of {place}; label it with mindgauge dataset label")
@@ -90,9 +88,9 @@ def dataset_gold(
     labels = source.panel.items.join(checks.select("id", "gold", "gold_status"), on="id", how="left")
     result = _record(source, checks, gate)
     with ExportFolder(Path(out or folder)) as target:
-        target.parquet(records.ITEMS, items.join(labels.select("id", *LABELS), on="id", how="left", maintain_order="left"))  # fmt: skip
+        target.parquet(records.ITEMS_FILE, items.join(labels.select("id", *LABELS), on="id", how="left", maintain_order="left"))  # fmt: skip
         target.json(records.RECORD, msgspec.to_builtins(msgspec.structs.replace(record, labels=result)))
-        for name in (records.DROPPED, records.RECIPE, records.SAMPLE):
+        for name in (records.DROPPED_FILE, records.RECIPE, records.SAMPLE):
             if (place / name).is_file():
                 with target.binary(name) as file:
                     file.write((place / name).read_bytes())
@@ -155,15 +153,15 @@ def _record(source: PanelRun, checks: pl.DataFrame, gate: float) -> LabelRecord:
     outcomes = panel.items["outcome"]
     about = panel.items.select("id", "outcome").join(source.groups.rename({"group": "cluster"}), on="id")
     rows = checks.join(about, on="id").with_columns(people=pl.col("gold").fill_null(UNDECIDED))
-    among_people = agreed.among_people(rows, persons, criterion)
+    among_people = checked.among_people(rows, persons, criterion)
     status = panel.items["panel_status"]
     return LabelRecord(
         rubric=source.benchmark.rubric.name, criterion=criterion.name, judges=panel.names, runs=panel.runs,
         ties=int((status == "tie").sum()), unreadable=int((status == "unreadable").sum()),
-        coefficient=agreed.coefficient(criterion),
-        panel_agreement=agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), criterion),
+        coefficient=checked.coefficient(criterion),
+        panel_agreement=checked.among_members(panel.members.drop("id"), source.groups["group"].to_list(), criterion),
         people=[name.removeprefix(_BY) for name in persons], people_agreement=among_people, gate=gate,
-        passed=agreed.reaches(among_people, gate), checked=rows.height,
+        passed=checked.reaches(among_people, gate), checked=rows.height,
         disputed=int(rows["stratum"].str.starts_with(DISPUTED).sum()), gold=rows["gold"].count(), undecided=rows["gold"].null_count(),
         classes=checked.classes(rows, outcomes, criterion), confusion=checked.confusion(rows, outcomes, criterion),
     )  # fmt: skip

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge.analysis.dataset import agreed
-from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.labels import LabelFigure
+from mindgauge.analysis.dataset import build as records
+from mindgauge.analysis.dataset import checked
+from mindgauge.analysis.dataset.checked import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
@@ -105,7 +105,7 @@ def dataset_label(
     opened.criterion_of(benchmarks[0], criterion)
     _labellable(place)
     about: dict[str, Any] = {} if rubric is None else {"rubric": rubric, "about": standalone_rubric.MESSAGES}
-    result = run(names, model=judge, data=place / records.ITEMS, out=out, dry_run=dry_run, **about, **options)
+    result = run(names, model=judge, data=place / records.ITEMS_FILE, out=out, dry_run=dry_run, **about, **options)
     if isinstance(result, DryRun):
         return result
     source = opened.panel_run(Path(out), criterion)
@@ -114,11 +114,11 @@ def dataset_label(
     notes = [ALONE] if len(panel.judges) == 1 else []
     if failed := result.calls["failed"]:
         notes.insert(0, f"{plural(failed, 'call')} failed, so the labels may change; run the same command to ask again")
-    agreement = agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
+    agreement = checked.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
     return LabelledByPanel(
         run=str(out), rubric=source.benchmark.rubric.name, criterion=source.criterion.name, judges=panel.names, runs=panel.runs,
         items=panel.items.height, labels=[PanelLabel(*row) for row in counts],
-        coefficient=agreed.coefficient(source.criterion), agreement=agreement, notes=notes,
+        coefficient=checked.coefficient(source.criterion), agreement=agreement, notes=notes,
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def _labellable(place: Path) -> None:
     Raises:
         DataError: one is not.
     """
-    items = records.items(place)
+    items = records.read_items(place)
     repeated = items.height - items["id"].n_unique()
     if repeated:
         raise DataError(f'{place}: {plural(repeated, "item")} with the text of another; build it with a step `do = "exact"`')  # fmt: skip

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.dataset import panel as panels
-from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.labels import NO_LABELS
+from mindgauge.analysis.dataset import build as records
+from mindgauge.analysis.dataset import checked as panels
+from mindgauge.analysis.dataset.checked import NO_LABELS
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
@@ -23,8 +23,8 @@ from mindgauge.store import Store, manifest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.dataset.panel import PanelLabels
-    from mindgauge.analysis.dataset.record import DatasetRecord
+    from mindgauge.analysis.dataset.build import DatasetRecord
+    from mindgauge.analysis.dataset.checked import PanelLabels
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
@@ -42,7 +42,7 @@ def dataset(place: Path, *targets: str | Path | None) -> DatasetRecord:
         UsageError: there is none, or something would be written into it.
         DataError: somebody changed it.
     """
-    record = records.read(place)
+    record = records.read_record(place)
     changed = stranger_in(place)
     if changed is not None:
         raise DataError(f"{place}: {changed} is not as it was written; make it again")
@@ -68,7 +68,7 @@ def unlabelled(target: str | Path) -> None:
     Raises:
         UsageError: it would.
     """
-    if (Path(target) / records.RECORD).is_file() and records.read(Path(target)).labels is not None:
+    if (Path(target) / records.RECORD).is_file() and records.read_record(Path(target)).labels is not None:
         raise UsageError(f"{target}: labels of people stand here, which this would drop; choose another --out, or remove the folder")  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
         raise DataError(
             f"{run}: labels of {named(waiting)} are still to come; go on with the command that made the run"
         )
-    return PanelRun(benchmark, about, samples, panels.labels(verdicts, list(samples)))
+    return PanelRun(benchmark, about, samples, panels.panel_labels(verdicts, list(samples)))
 
 
 def _waiting(verdicts: pl.DataFrame, outputs: Sequence[StepOutput], items: int) -> list[str]:

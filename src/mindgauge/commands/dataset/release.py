@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.audit.finding import Severity
-from mindgauge.analysis.dataset import record as records
-from mindgauge.analysis.dataset.sources import conflict, spdx
+from mindgauge.analysis.audit.view import Severity
+from mindgauge.analysis.dataset import build as records
+from mindgauge.analysis.dataset.recipe import conflict, spdx
 from mindgauge.commands.audit import audit
 from mindgauge.commands.command import command
 from mindgauge.commands.dataset import opened
@@ -66,7 +66,7 @@ def dataset_release(
     place, form = Path(folder), to
     if form not in FORMS:
         raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
-    record, items = opened.dataset(place, out), records.items(place)
+    record, items = opened.dataset(place, out), records.read_items(place)
     if (Path(out) / records.RECORD).is_file():
         raise UsageError(f"{out}: a data set is here, which a release would replace; choose another --out")
     terms = spdx(licence or record.licence)
@@ -80,10 +80,10 @@ def dataset_release(
         raise MindgaugeError(
             f"{place}: not released: {labels.coefficient} among people {labels.people_agreement.written()} is {labels.standing}; mend the rubric and label again, build it without labels in another folder, or say --below-gate"
         )
-    audited = audit(place / records.ITEMS)
+    audited = audit(place / records.ITEMS_FILE)
     errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]
     if errors:
-        raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see {command_line('audit', place / records.ITEMS)}")  # fmt: skip
+        raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see {command_line('audit', place / records.ITEMS_FILE)}")  # fmt: skip
     with ExportFolder(Path(out)) as target:
         release.write(target, form, record, items, audited.findings, terms)
     return DatasetReleased(record.name, form, str(out), target.written, audited.counts)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset import build as records
 from mindgauge.analysis.dataset import transforming
-from mindgauge.analysis.dataset.labels import LABELS
-from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
+from mindgauge.analysis.dataset.build import DROPPED_FILE as DROPPED
+from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
+from mindgauge.analysis.dataset.build import RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
+from mindgauge.analysis.dataset.checked import LABELS
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
@@ -119,7 +121,7 @@ def dataset_transform(
     opened.unlabelled(out)
     if run is not None:
         opened.apart(run, out)
-    target, items = ExportFolder(Path(out)), records.items(place)
+    target, items = ExportFolder(Path(out)), records.read_items(place)
     items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]
     account = TransformAccount(listed(form), checksum.sha256(place / ITEMS))
@@ -132,20 +134,20 @@ def dataset_transform(
         account = msgspec.structs.replace(
             account, model=writers.model.name, checker=writers.checker.name, run=str(wrote.run)
         )
-    tables = transforming.tables(items, texts)
+    made, dropped, steps = transforming.tables(items, texts)
     drawn = transforming.people_sample(items, texts, sample, seed) if sample else None
     sources = [
-        msgspec.structs.replace(source, items=tables.items.filter(pl.col("source") == source.name).height)
+        msgspec.structs.replace(source, items=made.filter(pl.col("source") == source.name).height)
         for source in record.sources
     ]
     outcome = msgspec.structs.replace(
-        record, name=f"{record.name} ({', '.join(account.forms)})", software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
-        splits=_splits(tables.items), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *tables.steps],
+        record, name=f"{record.name} ({', '.join(account.forms)})", software=software(), seed=seed, rows=len(texts), items=made.height, dropped=dropped.height,
+        splits=_splits(made), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *steps],
         transforms=[*record.transforms, account], labels=None,
     )  # fmt: skip
     with target:
-        target.parquet(ITEMS, tables.items)
-        target.parquet(DROPPED, tables.dropped)
+        target.parquet(ITEMS, made)
+        target.parquet(DROPPED, dropped)
         target.json(RECORD, msgspec.to_builtins(outcome))
         if (place / RECIPE).is_file():
             target.text(RECIPE, (place / RECIPE).read_text(encoding="utf-8"))
@@ -154,7 +156,7 @@ def dataset_transform(
     return DatasetTransformed(
         **msgspec.structs.asdict(outcome),
         out=str(out),
-        changes=tables.steps,
+        changes=steps,
         sample=0 if drawn is None else drawn.height,
     )
 

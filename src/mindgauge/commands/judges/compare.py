@@ -27,7 +27,7 @@ from mindgauge.store import ReplyScope, continued, manifest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.analysis.judge_comparison.result import JudgeComparison
+    from mindgauge.analysis.judge_comparison.compare import JudgeComparison
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
 

@@ -45,6 +45,7 @@ def judges_escalation(
         DataError: no person or no judge has rated, or people call nearly nothing unsafe.
     """
     from mindgauge.analysis.escalation import orders, subjects
+    from mindgauge.analysis.escalation.result import Promise
     from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
     from mindgauge.analysis.score import open_run
 
@@ -72,6 +73,5 @@ def judges_escalation(
                 f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
             )
         rated_subjects = subjects.with_words(subjects.read(store, rated[0], unsafe, people), store)
-    return orders.escalate(
-        str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed, confidence, tolerated)
-    )
+    promise = Promise(target, tolerated, confidence, seed)
+    return orders.escalate(str(folder), rated_subjects, promise, resamples)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.jury.card import Panels
+    from mindgauge.analysis.jury.jury import Panels
     from mindgauge.records.files.texts import Frame
 
 JURIES = ("mean", "median", "majority", "minimum", "weighted")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.escalation.draw import DrawPlan, draw
-from mindgauge.analysis.escalation.review import queue
-from mindgauge.analysis.reliability import review_lists
+from mindgauge.analysis.escalation.review import DrawPlan, draw, queue
+from mindgauge.analysis.reliability import ratings
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import text_key
 from mindgauge.records.errors import DataError, UsageError
@@ -26,7 +25,6 @@ from mindgauge.reports.export.tabular import ExportTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.escalation.draw import DrawResult
     from mindgauge.analysis.escalation.review import ReviewEntry
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmarks import Benchmark
@@ -113,9 +111,9 @@ def write(
     drawn: dict[str, Drawn] = {}
     if lot is not None:
         by_subject = {entry.subject: entry for entry in readable}
-        order, result = by_lot(list(by_subject), store, benchmark.name, blind, lot)
-        readable, drawn = [by_subject[subject] for subject in order], result.drawn
-        notes += result.notes
+        order, drawn, remarks = by_lot(list(by_subject), store, benchmark.name, blind, lot)
+        readable = [by_subject[subject] for subject in order]
+        notes += remarks
     reason_columns, judge_columns = ((), ()) if drawn else (("reasons",), ("judges",))
     names = ("review_id", *reason_columns, "dialogue", "reply", *judge_columns, *criteria, "comment")
     columns: dict[str, type[pl.DataType]] = {"place": pl.Int64, **dict.fromkeys(names, pl.String)}
@@ -130,7 +128,7 @@ def write(
     )  # fmt: skip
     files.csv_stream(REVIEW, ExportTable(columns, rows).frames())
     files.csv(CRITERIA, _criteria(benchmark))
-    with private.written(review_lists.key_of(store.folder, benchmark.name)) as file:
+    with private.written(ratings.key_of(store.folder, benchmark.name)) as file:
         key = _key(readable, store, benchmark.name, blind, drawn)
         for number, frame in enumerate(ExportTable({**_KEY, **(DRAWN_TYPES if drawn else {})}, key).frames()):
             neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
@@ -165,22 +163,22 @@ def _criteria(benchmark: Benchmark) -> pl.DataFrame:
 
 def by_lot(
     subjects: Sequence[str], store: Store, benchmark: str, blind: Blind, lot: Lot
-) -> tuple[list[str], DrawResult]:
-    """Draw from a list, in which the same words stand once, and return what was drawn in an order by lot."""
+) -> tuple[list[str], dict[str, Drawn], list[str]]:
+    """Draw from a list, in which the same words stand once, and return what was drawn in an order by lot, what is known of it, and notes."""
     first: dict[str, str] = {}
     conversations: dict[str, str] = {}
     for subject in subjects:
         about = subject_of(store, benchmark, subject)
         if first.setdefault(text_key(about.sample.messages, about.text), subject) == subject:
             conversations[subject] = about.sample.cluster
-    result = draw(list(conversations), conversations, lot.plan, lot.seed)
+    drawn, notes = draw(list(conversations), conversations, lot.plan, lot.seed)
     if len(conversations) < len(subjects):
-        result.notes.append(
+        notes.append(
             f"{len(subjects) - len(conversations)} replies have the same words as another; the frame has each once"
         )
-    order = [subject for subject in conversations if subject in result.drawn]
+    order = [subject for subject in conversations if subject in drawn]
     blind.chance("drawn", lot.seed).shuffle(order)
-    return order, result
+    return order, drawn, notes
 
 
 def _key(

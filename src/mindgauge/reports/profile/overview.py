@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-    from mindgauge.analysis.profile.figures import TaskFigure
+    from mindgauge.analysis.profile.records import TaskFigure
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun

@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.analysis import frame
 from mindgauge.analysis import profile as analysis
-from mindgauge.analysis.profile.figures import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind, criteria_of, panels
+from mindgauge.analysis.profile.records import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind, criteria_of, panels
 from mindgauge.benchmarks import suite as suites
 from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.benchmarks.metrics.variants import NEUTRAL
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.profile import Profile, TaskScore
-    from mindgauge.analysis.profile.figures import FigureMark, TaskFigure
+    from mindgauge.analysis.profile.records import FigureMark, TaskFigure
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import ConfusionSection, System
     from mindgauge.reports.runs import OpenRun, Section

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.escalation.draw import NO_JUDGE, is_judged
-from mindgauge.analysis.escalation.review import queue
+from mindgauge.analysis.escalation.review import NO_JUDGE, is_judged, queue
 from mindgauge.annotation.blind import Blind
 from mindgauge.records.drawn import Drawn
 from mindgauge.records.errors import DataError, UsageError
@@ -225,13 +224,13 @@ def draw_view(store: Store, benchmark: Benchmark, lot: Lot, hidden: Container[st
         raise DataError(
             f"{store.folder}: no reply of {benchmark.name} is left to draw from: people rated them, or none has a text that may be shown"
         )
-    order, result = by_lot(frame, store, benchmark.name, blind, Lot(plan, lot.seed))
-    notes = [*result.notes, *notes]
+    order, drawn, remarks = by_lot(frame, store, benchmark.name, blind, Lot(plan, lot.seed))
+    notes = [*remarks, *notes]
     if kept_draw is not None:
         notes.append(
             f"{path.name}: the draw that stood here ({kept_draw.plan}, seed {kept_draw.seed}) gives way to this one; ratings of two draws are not put together"
         )
-    made = KeptDraw(lot.plan.text, lot.seed, order, result.drawn, notes)
+    made = KeptDraw(lot.plan.text, lot.seed, order, drawn, notes)
     with private.written(path) as file:
         file.write(msgspec.json.encode(made))
     return made

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis.audit.reading.tables import named
+from mindgauge.analysis.audit.reading.shape import named_file as named
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import ratings as ratings_in

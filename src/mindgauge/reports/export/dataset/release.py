@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.dataset.record import ITEMS
-from mindgauge.analysis.dataset.sources import refusal
+from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
+from mindgauge.analysis.dataset.recipe import refusal
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import decimal
 from mindgauge.records.short_names import short_names
@@ -17,8 +17,8 @@ from mindgauge.reports.export.templates import licence_id, rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.audit.finding import Finding
-    from mindgauge.analysis.dataset.record import DatasetRecord
+    from mindgauge.analysis.audit.view import Finding
+    from mindgauge.analysis.dataset.build import DatasetRecord
     from mindgauge.reports.export.folder import ExportFolder
 
 CARD, DATASHEET = "README.md", "DATASHEET.md"
