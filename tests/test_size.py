@@ -37,10 +37,10 @@ BUDGETS = {
     "commands": 36,
     "options": 422,
     "options that `run --help` shows": 13,
-    "words of documents": 53_350,
+    "words of documents": 53_700,
     "lines of README.md": 110,
     "words of SECURITY.md": 1_200,
-    "words of CHANGELOG.md": 1_050,
+    "words of CHANGELOG.md": 1_200,
     "words of the longest page": 1_300,
 }
 """Figure → what it may be at most."""
