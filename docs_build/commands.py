@@ -30,7 +30,7 @@ def written() -> str:
                     ]
     return page(
         "Commands",
-        "Every command, as `mindgauge COMMAND --help-all` says it. `mindgauge` alone says five to begin with.",
+        "Every command with all its options. `mindgauge COMMAND --help` prints the same; where it has many options, `--help-all` prints the rest. `mindgauge` alone prints five commands to begin with.",
         *sections,
     )
 

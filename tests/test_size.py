@@ -37,7 +37,7 @@ BUDGETS = {
     "commands": 36,
     "options": 421,
     "options that `run --help` shows": 13,
-    "words of documents": 53_500,
+    "words of documents": 53_700,
     "lines of README.md": 110,
     "words of SECURITY.md": 1_200,
     "words of CHANGELOG.md": 1_200,

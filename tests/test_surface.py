@@ -11,7 +11,7 @@ import mindgauge
 
 
 def test_all_is_sorted_and_importable() -> None:
-    assert sorted(mindgauge.__all__) == mindgauge.__all__
+    assert sorted(mindgauge.__all__) == [*mindgauge.__all__]
     assert all(getattr(mindgauge, name) is not None for name in mindgauge.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         mindgauge.nothing  # noqa: B018 - the access is the test

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from mindgauge.records.errors import MindgaugeError as MindgaugeError
     from mindgauge.records.ratings import RatingLayout as RatingLayout
 
-    __all__: list[str]  # the command `list` is not meant
+    __all__: tuple[str, ...]
 
 
 _OTHERS = {
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
     places = _places()
     if name == "__all__":
-        return sorted(places)
+        return tuple(sorted(places))
     if name not in places:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
     import importlib

@@ -13,7 +13,7 @@ Published numbers, and words such as a class, stand in a TOML file, one array en
     [table.rows]
     "first model" = [0.549, 206, "A"]  # nan where nothing is printed; a word must be the same word
 
-    [measured_on.labels]               # of tables named `derived.…`, which are ours: see `measured_on.py`
+    [measured_on.labels]               # of tables named `derived.…`, which are ours
     files = ["*/ratings/*.json"]
     sha256 = "…"
 

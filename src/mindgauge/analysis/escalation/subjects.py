@@ -176,7 +176,7 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     Args:
         store: of the run.
         benchmark: whose replies.
-        text: what is unsafe, as `unsafe_rule.read` takes it.
+        text: what is unsafe, as `UnsafeRule` reads it.
         named: whose word counts; people's if not given.
 
     Raises:

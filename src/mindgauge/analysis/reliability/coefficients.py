@@ -11,7 +11,7 @@ from scipy import sparse
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Bound, LatentTruth, RaterAccuracy
 from mindgauge.analysis.reliability.pairs import numbered
-from mindgauge.stats import agreement, bootstrap, icc, latent, moments
+from mindgauge.stats import agreement, bootstrap, icc, moments
 from mindgauge.stats.jackknife import effective, student
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -516,6 +516,8 @@ def _estimated(rows: pl.DataFrame, names: list[str], people: int, scale: ValueSc
     ratings[subject, rater, level] = 1.0
     cluster = np.zeros(len(ratings), dtype=np.intp)
     cluster[subject] = conversation
+    from mindgauge.stats import latent  # it loads all of scipy.special, which scores do without
+
     estimated = latent.raters(ratings, cluster, np.arange(len(names)) < people, cut, ordered=scale.ordered)
     counts = ratings.sum(axis=(0, 2)).astype(int).tolist()
     errors = [
