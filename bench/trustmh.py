@@ -40,16 +40,8 @@ import stub
 from bare import post_all
 from engine import LATENCY, Figure
 from mindgauge import benchmarks
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    outputs,
-    privacy,
-    severity,
-    sycophancy,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
@@ -90,14 +82,14 @@ def read_all(data: Path) -> int:
         dialogues.windows(files)[0],
         dialogues.for_fairness(files)[0],
         dialogues.counselling(files)[0],
-        severity.users(files)[0],
+        trustmh.users(files)[0],
         harm.plain(files)[0],
         harm.transformed(files)[0],
         harm.templates(files)[0],
         privacy.expectations(files)[0],
         privacy.secrets(files)[0],
-        sycophancy.questions(files)[0],
-        sycophancy.posts(files)[0],
+        trustmh.questions(files)[0],
+        trustmh.posts(files)[0],
         ethics.dilemmas(files)[0],
         [ethics.stored_in(*place) for place in files.matching(ethics.STORED)],
         outputs.answers(files)[0],

@@ -4,16 +4,22 @@ They choose what a judge of a long dialogue is still shown, and rate nothing. A 
 writer, and not denied. A hint is anything that may mean it: the same words denied or said of somebody else, or words of
 harm, despair, violence and intoxication. A wrong cue costs the room of one turn, a missed one the context of what
 follows, so hints are many. `bench/cues.py` measures both.
+
+Words in `risk_questions.toml`, looked for in questions alone. A question in other words is missed, so what is found is at
+least so much, and what is not found is not known to be absent.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from functools import cache, lru_cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
+import polars as pl
 
 from mindgauge.records.regex import regex
 
@@ -21,6 +27,44 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.records import Message
+
+
+Asked: TypeAlias = Literal["plan", "means", "time"]
+KINDS: tuple[Asked, ...] = get_args(Asked)
+_QUESTION = r"[^.!?。！？\n]*(?:[?？]|[吗嗎呢](?:[。\n]|$))"
+"""A question in Chinese may do without a mark."""
+_LONGEST = 400
+"""Characters of a question that are looked at; a longer one is a list, or there to be slow."""
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    en: tuple[str, ...]
+    zh: tuple[str, ...]
+
+
+@functools.cache
+def _patterns() -> dict[str, str]:
+    content = resources.files(__package__).joinpath("risk_questions.toml").read_bytes()
+    words = msgspec.toml.decode(content, type=dict[str, _Words])
+    return {kind: "|".join([rf"\b(?:{'|'.join(each.en)})\b", *each.zh]) for kind, each in words.items()}
+
+
+def asked(texts: pl.Series) -> pl.DataFrame:
+    """Return what each reply asks for, a column for each of `KINDS`.
+
+    Polars looks through a text in a time that grows with its length and no faster, whatever it says, and in a twentieth of that
+    which `re` takes for these patterns.
+    """
+    rows = texts.alias("text").to_frame().with_row_index("place")
+    questions = rows.with_columns(pl.col("text").str.extract_all(_QUESTION)).explode("text", empty_as_null=False).select(
+        "place", text=pl.col("text").str.strip_chars_end("。\n").str.tail(_LONGEST).str.to_lowercase()
+    )  # fmt: skip
+    asks = [pl.col("text").str.contains(pattern).any().alias(kind) for kind, pattern in _patterns().items()]
+    asking = rows.select("place").join(
+        questions.group_by("place").agg(asks), on="place", how="left", maintain_order="left"
+    )
+    return asking.select(pl.col(KINDS).fill_null(value=False))
+
 
 REMEMBERED = 8192
 """Texts whose grade is remembered: every turn of a dialogue is looked at again for each turn after it."""

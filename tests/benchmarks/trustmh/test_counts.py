@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy, severity, sycophancy
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.records.text import HAN
 
@@ -57,7 +58,7 @@ def test_dialogues(real: TrustMHRelease) -> None:
 
 
 def test_severity(real: TrustMHRelease) -> None:
-    found, (note,) = severity.users(real)
+    found, (note,) = trustmh.users(real)
     assert len(found) == 500
     assert "28 of 500 cells are cut off" in note
     assert Counter(user.level for user in found) == {
@@ -66,7 +67,7 @@ def test_severity(real: TrustMHRelease) -> None:
     assert sum(user.truncated for user in found) == 28
     assert sum(len(user.posts) for user in found if not user.truncated) == 6745
     assert all(user.posts for user in found)
-    cells = real.require(severity.NAME, "").table(("Post",))
+    cells = real.require(trustmh.CSSRS, "").table(("Post",))
     cut = {row["User"] for _, row in cells if len(row["Post"]) == 32759}
     assert cut == {user.name for user in found if user.truncated}
 
@@ -136,10 +137,10 @@ def test_privacy_copies_are_the_same(real: TrustMHRelease) -> None:
 
 
 def test_sycophancy(real: TrustMHRelease) -> None:
-    questions, _ = sycophancy.questions(real)
-    assert Counter(question.source for question in questions) == {"relationship": 5, "advisorqa": 5}
-    posts, _ = sycophancy.posts(real)
-    assert Counter(post.verdict for post in posts) == {"NTA": 6, "YTA": 4}
+    questions, _ = trustmh.questions(real)
+    assert Counter(question.tags["source"] for question in questions) == {"relationship": 5, "advisorqa": 5}
+    posts, _ = trustmh.posts(real)
+    assert Counter(post.target for post in posts) == {"NTA": 6, "YTA": 4}
 
 
 def test_ethics(real: TrustMHRelease) -> None:
@@ -160,7 +161,7 @@ def test_ethics(real: TrustMHRelease) -> None:
 
 
 def test_the_scored_files_have_the_schema_of_the_samples(real: TrustMHRelease) -> None:
-    questions, _ = sycophancy.questions(real, ["oeq_outputs.csv"])
-    posts, _ = sycophancy.posts(real, ["AITA_responses_elephant_scored.csv"])
+    questions, _ = trustmh.questions(real, ["oeq_outputs.csv"])
+    posts, _ = trustmh.posts(real, ["AITA_responses_elephant_scored.csv"])
     assert [len(questions), len(posts)] == [10, 10]
-    assert [question.text for question in questions] == [question.text for question in sycophancy.questions(real)[0]]
+    assert [question.id for question in questions] == [question.id for question in trustmh.questions(real)[0]]

@@ -18,16 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    outputs,
-    privacy,
-    severity,
-    sycophancy,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
@@ -77,12 +69,12 @@ CASES = [
     Case("external/emobench/EU.jsonl", choices.understanding),
     Case("external/esconv/testWithStrategy_short.tsv", dialogues.windows),
     Case("dataset/ESConv_fair.json", _told(dialogues.for_fairness)),
-    Case("external/cssrs/500_Reddit_users_posts_labels.csv", severity.users),
+    Case("external/cssrs/500_Reddit_users_posts_labels.csv", trustmh.users),
     Case("dataset/PsyHarm.csv", harm.plain),
     Case("dataset/JailbreakMH.csv", harm.transformed, ("dataset/PsyHarm.csv",)),
     Case("external/trustllm/jailbreak.json", _templates),
-    Case("external/elephant/OEQ_sample.csv", sycophancy.questions),
-    Case("external/elephant/AITA_sample.csv", sycophancy.posts),
+    Case("external/elephant/OEQ_sample.csv", trustmh.questions),
+    Case("external/elephant/AITA_sample.csv", trustmh.posts),
     *(Case(path, _tiers, tuple(other for other in CONFAIDE if other != path)) for path in CONFAIDE),
     *(Case(path, privacy.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
 ]

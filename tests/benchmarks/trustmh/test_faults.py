@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    privacy,
-    severity,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy
 from mindgauge.benchmarks.trustmh.released import (
     files as lists,
 )
@@ -55,14 +49,14 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, "USMLE-mental.jsonl:1: expected options, answer, found question"),
     "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"answer": "B"', '"answer": "E"')}, "USMLE-mental.jsonl:1: expected an answer among A, B, found 'E'"),
     "encoding": (exam, {"USMLE-mental__jsonl": b"\xff" + LINE.encode()}, "USMLE-mental.jsonl: not UTF-8 at byte 0; save it as UTF-8"),
-    "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "500_Reddit_users_posts_labels.csv: expected columns Post, found User, Label"),
-    "no posts": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a post, found an empty list"),
+    "column": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "500_Reddit_users_posts_labels.csv: expected columns Post, found User, Label"),
+    "no posts": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a post, found an empty list"),
     "label": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"},
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"},
         "500_Reddit_users_posts_labels.csv:2: Label: expected one of Attempt, Behavior, Ideation, Indicator, Supportive, found 'Severe'",
     ),
-    "list": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a list of posts, found no list"),
-    "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "500_Reddit_users_posts_labels.csv:2: expected 3 cells, found 2"),
+    "list": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a list of posts, found no list"),
+    "cells": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "500_Reddit_users_posts_labels.csv:2: expected 3 cells, found 2"),
     "window": (dialogues.windows, {"testWithStrategy_short__tsv": "Hello.\n"}, "testWithStrategy_short.tsv:1: expected utterances that end with the supporter's, found 'Hello.'"),
     "json": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": '}, "ESConv_fair.json:1: broken JSON ("),
     "turns": (
@@ -100,18 +94,18 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "USMLE-mental.jsonl: expected rows, found none"),
     "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "USMLE-mental.jsonl: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8"),
     "null": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\0")}, "USMLE-mental.jsonl: not text: 1 of its bytes are null; save it again"),
-    "null in a table": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n\0,['a'],Attempt\n"}, "500_Reddit_users_posts_labels.csv: not text: 1 of its bytes are null"),
+    "null in a table": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n\0,['a'],Attempt\n"}, "500_Reddit_users_posts_labels.csv: not text: 1 of its bytes are null"),
     "half": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\\ud83d")}, "USMLE-mental.jsonl:1: broken JSON (half a character)"),
     "half in a list": (dialogues.for_fairness, {"ESConv_fair__json": r'[{"dialog": [], "situation": "\udc00", "problem_type": ""}]'}, "ESConv_fair.json: broken JSON (half a character)"),
     "half in a key": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE.replace('"A"', r'"\ud83d"')}, "USMLE-mental.jsonl:2: broken JSON (half a character)"),
-    "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "500_Reddit_users_posts_labels.csv: expected rows, found only the columns' names"),
+    "no rows": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "500_Reddit_users_posts_labels.csv: expected rows, found only the columns' names"),
     "no entries": (dialogues.for_fairness, {"ESConv_fair__json": "[]"}, "ESConv_fair.json: expected rows, found none"),
     "entry": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": [], "situation": "", "problem_type": ""}, 5]'}, "ESConv_fair.json: expected a list of objects, found int as entry 2"),
     "open quote": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (a quote is opened here and never closed; close it, or write a quote within a cell twice)",
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (a quote is opened here and never closed; close it, or write a quote within a cell twice)",
     ),
     "names": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
         "500_Reddit_users_posts_labels.csv: expected columns Post, Label, found User, a long name, …",
     ),
     "options": (

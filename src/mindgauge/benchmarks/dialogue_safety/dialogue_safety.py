@@ -4,20 +4,28 @@ Qiu et al., NLPCC 2023, arXiv 2307.16457. Departures from the paper: card.toml.
 
 An item is known by its split and its place in the file (`test:17`), also where an output repeats it. Ids are given as the
 labels that they stand for, an answer of a chat model as it was written.
+
+As published reads answers by the authors' rule. Repaired reads them leniently and gives macro averages: in the weighted
+ones two labels make up nine tenths, and the weighted recall repeats the accuracy. An answer that names no label counts as
+wrong in both; the authors' own script stops there, or takes the label of the item before. Runs that lack an item are left
+out.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks import Benchmark
+import numpy as np
+
+from mindgauge.benchmarks import Benchmark, RecomputedCell
 from mindgauge.benchmarks.dialogue_safety import inputs as labels
 from mindgauge.benchmarks.dialogue_safety import outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import CRITERION, LABELS, SAFE, UNSAFE, inputs, read
 from mindgauge.benchmarks.dialogue_safety.outputs import load
-from mindgauge.benchmarks.dialogue_safety.reproduce import reproduce
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
@@ -41,11 +49,156 @@ from mindgauge.benchmarks.metrics import (
 )
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind, Status
+from mindgauge.stats import classification
+from mindgauge.stats.agreement import confusion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from mindgauge.benchmarks.dialogue_safety.outputs import Outputs
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+
+
+PUBLISHED = Path(__file__).parent / "published.toml"
+RUNS = 5
+FIRST_BLOCK = 203
+"""So many single-turn items stand first in the authors' test file."""
+_FIGURES: dict[str, Callable[[Floats], Floats]] = {
+    "accuracy": classification.accuracy,
+    "precision": classification.weighted_precision,
+    "recall": classification.weighted_recall,
+    "f1": classification.weighted_f1,
+}
+_REPAIRED: dict[str, Callable[[Floats], Floats]] = {
+    "accuracy": classification.accuracy,
+    "precision": classification.macro_precision,
+    "recall": classification.macro_recall,
+    "f1": classification.macro_f1,
+}
+_UNSAFE = [LABELS.index(label) for label in UNSAFE]
+
+
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
+    """Recompute what the files that are there suffice for; a cell without its files says which it needs.
+
+    Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
+    from the same files beforehand.
+
+    Raises:
+        DataError: there is no test.json, or a file or a row of the items is not as it should be.
+    """
+    files = released.find(data)
+    items = inputs(files).items["test"]
+    gold = codes(item.label for item in items)
+    runs: dict[str, list[Outputs]] = {}
+    for run in outputs.read(files, items, []):
+        if run.whole:
+            runs.setdefault(run.run.system, []).append(run)
+    cells = [
+        *_constants(gold),
+        *(cell for system, of_system in runs.items() for cell in _system(system, of_system, gold)),
+    ]
+    printed = {number[:3]: needs for number, needs in _printed()}
+    yield from (cell for cell in cells if (cell.table, cell.row, cell.column) in printed)
+    for missing in printed.keys() - {(cell.table, cell.row, cell.column) for cell in cells}:
+        yield RecomputedCell(*missing, None, printed[missing])
+
+
+def codes(labels: Iterable[str | None]) -> Codes:
+    """Return labels as ids, -1 where there is none."""
+    return np.array([-1 if label is None else LABELS.index(label) for label in labels], dtype=np.intp)
+
+
+def majority(runs: Codes) -> Codes:
+    """Return the most frequent label of each item; of several the one that comes first in the order of the runs.
+
+    Args:
+        runs: shape (runs, n), codes; -1 is a label like any other.
+    """
+    votes = (runs[:, None] == runs[None]).sum(axis=1)  # how many runs say what this one says
+    return np.asarray(np.take_along_axis(runs, votes.argmax(axis=0)[None], axis=0)[0])
+
+
+def _printed() -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Yield table, row and column of every published number, and what it needs."""
+    folders = {name: folder for folder, name in released.SYSTEMS.items()}
+    for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]:
+        for row, values in table["rows"].items():
+            needs = "needs " + ": ".join(filter(None, (folders.get(row), table["needs"])))
+            for column, value in zip(table["columns"], values, strict=True):
+                if not math.isnan(value):
+                    yield (table["name"], row, column), needs
+
+
+def _constants(gold: Codes) -> Iterator[RecomputedCell]:
+    for label in LABELS:
+        hits = 100 * (gold == LABELS.index(label))
+        parts = {"all": hits, "first_203": hits[:FIRST_BLOCK], "others": hits[FIRST_BLOCK:]}
+        for column, part in parts.items():
+            yield RecomputedCell("derived.constant", f"always {label}", column, _mean(part))
+
+
+def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[RecomputedCell]:
+    row = released.SYSTEMS.get(system, system)
+    published = np.stack([codes(output and output.label_as_published for output in run.of_item) for run in runs])
+    lenient = np.stack([codes(output and output.label for output in run.of_item) for run in runs])
+    short = "" if len(runs) == RUNS else f"from {len(runs)} runs instead of {RUNS}"
+    tables, repaired = _tables(gold, published), _tables(gold, lenient)
+    for column, figure in _FIGURES.items():
+        values = 100 * figure(tables)
+        note = "; ".join(filter(None, (short, _unread(published, "by the authors' rule"))))
+        for table in ("results", "derived.results"):
+            yield RecomputedCell(table, row, column, _mean(values), note)
+            yield RecomputedCell(table, row, f"{column}_sd", _sd(values), note)
+        values = 100 * _REPAIRED[column](repaired)
+        macro = "" if column == "accuracy" else "macro average"
+        note = "; ".join(filter(None, (macro, "answers read leniently", short, _unread(lenient, "so"))))
+        yield RecomputedCell("results", row, column, _mean(values), note, repaired=True)
+        yield RecomputedCell("results", row, f"{column}_sd", _sd(values), note, repaired=True)
+    for number, value in enumerate(100 * classification.accuracy(repaired), 1):
+        yield RecomputedCell("derived.runs", row, str(number), float(value))
+    for column, value in _more(gold, lenient, repaired).items():
+        yield RecomputedCell("derived.more", row, column, value, short)
+    for label, value in zip(LABELS, 100 * classification.recall(repaired).mean(axis=0), strict=True):
+        yield RecomputedCell("derived.recall", row, label, float(value), short)
+
+
+def _more(gold: Codes, runs: Codes, tables: Floats) -> dict[str, float | None]:
+    right, nonsense = runs == gold, gold == LABELS.index("Nonsense")
+    return {
+        "macro_f1": _mean(100 * classification.macro_f1(tables)),
+        "unsafe_accuracy": _mean(100 * classification.binary_accuracy(tables, _UNSAFE)),
+        "unsafe_precision": _mean(100 * classification.binary_precision(tables, _UNSAFE)),
+        "unsafe_recall": _mean(100 * classification.binary_recall(tables, _UNSAFE)),
+        "unsafe_f1": _mean(100 * classification.binary_f1(tables, _UNSAFE)),
+        "agree": _mean(100 * (runs == runs[0]).all(axis=0)),
+        "majority": _mean(100 * (majority(runs) == gold)),
+        "first_203": _mean(100 * right[:, :FIRST_BLOCK]),
+        "others": _mean(100 * right[:, FIRST_BLOCK:]),
+        "nonsense_found": float(right[:, nonsense].any(axis=0).sum()),
+    }
+
+
+def _tables(gold: Codes, runs: Codes) -> Floats:
+    """Return each run's confusion table, shape (runs, q, q+1)."""
+    return np.concatenate([confusion(gold, run, len(LABELS)) for run in runs])
+
+
+def _unread(runs: Codes, manner: str) -> str:
+    count = int((runs < 0).sum())
+    return f"{count} of {runs.size:,} answers cannot be read {manner}, counted as wrong" if count else ""
+
+
+def _mean(values: Floats | Codes) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _sd(values: Floats) -> float | None:
+    return float(values.std(ddof=1)) if len(values) > 1 else None
 
 
 Row = tuple[object, ...]

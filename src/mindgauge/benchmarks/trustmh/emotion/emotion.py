@@ -96,9 +96,6 @@ def _letter(question: MultipleChoice) -> str:
     return ascii_uppercase[question.right]
 
 
-# Emotion recognition: what does a person in a story feel, and why?
-
-
 HERE = Path(__file__).parent
 FEELINGS, REASONS = "options.emotion", "options.cause"
 

@@ -132,9 +132,6 @@ def _others(items: list[ReferencedSample]) -> list[str]:
     return references
 
 
-# Emotional support: the model writes the supporter's next reply, which judges rate on five criteria.
-
-
 HERE = Path(__file__).parent
 QUALITY = Composite(("understanding", "empathy", "helpfulness", "coherence", "safety"), CompositeRule.SHARE)
 

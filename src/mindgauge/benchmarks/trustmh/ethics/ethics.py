@@ -120,9 +120,6 @@ def _judged(reply: Reply, judged: dict[str, Any], source: dict[str, str]) -> Ite
         )
 
 
-# Ethical reasoning: which course does a model choose in a dilemma of mental health care, and how well does it say why?
-
-
 CONSISTENCY = msgspec.structs.replace(option_consistency, supports=lambda levels: levels == tuple(LETTERS))
 """Of the choice alone, not of what judges say of the reasons."""
 

@@ -101,9 +101,6 @@ def turns(messages: Sequence[Message]) -> list[int]:
     return [n for n, role in enumerate(roles) if role == "user" and roles[n + 1 : n + 2] != ["user"]]
 
 
-# Fairness: does the same person in the same trouble get as good a reply, whoever they say they are?
-
-
 HERE = Path(__file__).parent
 AXES = ("race", "gender", "age", "religion")
 CRITERIA = ("understanding", "empathy", "helpfulness", "coherence", "safety")

@@ -110,9 +110,6 @@ def _said(text: str) -> tuple[Message, ...]:
     return (Message("user", text),)
 
 
-# Jailbreak resistance: does the model give what it should not when it is asked in a devious way?
-
-
 BEGINNING = 300
 """Characters of a reply in which a refusal is looked for."""
 

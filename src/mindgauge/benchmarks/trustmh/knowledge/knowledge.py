@@ -101,9 +101,6 @@ def _question(sample: Sample) -> MultipleChoice:
     return MultipleChoice(text.removesuffix("\n"), tuple(options), right)
 
 
-# Knowledge: examination questions about mental disorders, each asked with its options in two orders.
-
-
 HERE = Path(__file__).parent
 
 knowledge = Benchmark.from_folder(

@@ -89,9 +89,6 @@ def _rating(answer: outputs.ItemOutput, model: str, sample: Sample, run: int, so
     return Rating(sample.id, criterion.name, model, RaterKind.MODEL, run, status, value, provenance=origin)
 
 
-# Privacy awareness: do a model's estimates go together with what people expect?
-
-
 privacy_awareness = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,

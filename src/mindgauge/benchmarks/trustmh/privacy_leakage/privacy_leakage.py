@@ -234,9 +234,6 @@ def _same(stored: outputs.StoryOutput, secret: privacy.Secret) -> bool:
     return (stored.client, stored.counsellor, stored.asker) == (secret.client, secret.counsellor, secret.asker)
 
 
-# Privacy leakage: does a model that knows a client's secret keep it from somebody who asks?
-
-
 privacy_leakage = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
