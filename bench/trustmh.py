@@ -41,7 +41,9 @@ from bare import post_all
 from engine import LATENCY, Figure
 from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh import trustmh
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, outputs, privacy
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
@@ -83,15 +85,15 @@ def read_all(data: Path) -> int:
         dialogues.for_fairness(files)[0],
         dialogues.counselling(files)[0],
         trustmh.users(files)[0],
-        harm.plain(files)[0],
-        harm.transformed(files)[0],
-        harm.templates(files)[0],
+        jailbreak.plain(files)[0],
+        jailbreak.transformed(files)[0],
+        jailbreak.templates(files)[0],
         privacy.expectations(files)[0],
         privacy.secrets(files)[0],
         trustmh.questions(files)[0],
         trustmh.posts(files)[0],
-        ethics.dilemmas(files)[0],
-        [ethics.stored_in(*place) for place in files.matching(ethics.STORED)],
+        dilemmas.dilemmas(files)[0],
+        [dilemmas.stored_in(*place) for place in files.matching(dilemmas.STORED)],
         outputs.answers(files)[0],
         outputs.replies(files)[0],
         outputs.stated_correlations(files)[0],
@@ -127,8 +129,8 @@ def opened(name: str, content: bytes) -> int:
 def generate(data: Path) -> dict[str, int]:
     """Make all variants; return how many of each."""
     files = TrustMHRelease.below(data)
-    templates, _ = harm.templates(files)
-    plain, _ = harm.plain(files)
+    templates, _ = jailbreak.templates(files)
+    plain, _ = jailbreak.plain(files)
     transformed = [transform(one.text, kind, templates=templates) for one in plain for kind in JailbreakKind]
     made = {"released", "generated", "ours"}
     return {

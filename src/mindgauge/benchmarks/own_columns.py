@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from mindgauge.benchmarks.sampled import SampledBenchmark
+    from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.records import Sample, Value
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.files.input_table import InputTable
@@ -51,7 +51,7 @@ _PROSE = regex(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
 """What reads like this is a message and no header: long, a sentence, or many words."""
 
 
-def names(benchmark: SampledBenchmark) -> tuple[str, ...]:
+def names(benchmark: Benchmark) -> tuple[str, ...]:
     """Return the columns that a benchmark reads of such a table."""
     tags = [
         benchmark.protocol, *benchmark.needs, *benchmark.wants, *benchmark.slices, *benchmark.metric_tags,
@@ -100,7 +100,7 @@ def targeted(sample: Sample) -> bool:
     return sample.target is not None or any(tag.startswith(TARGET) for tag in sample.tags)
 
 
-def prefixes(benchmark: SampledBenchmark) -> tuple[str, ...]:
+def prefixes(benchmark: Benchmark) -> tuple[str, ...]:
     """Return what columns begin with that name something of the user's."""
     return (TARGET, TAG, *((mapping.LABEL, mapping.JUDGE) if benchmark.load_mapped is not None else ()))
 
@@ -145,7 +145,7 @@ def lying(data: Path) -> LyingFiles:
     return LyingFiles([*read], [str(f.place) for f in below if f not in read and f.name != mapping.FILE])
 
 
-def opened(benchmark: SampledBenchmark, data: Path, columns: Mapping[str, str] | None) -> list[TextFile]:
+def opened(benchmark: Benchmark, data: Path, columns: Mapping[str, str] | None) -> list[TextFile]:
     """Open the tables below a path and see that a column of each is the message; no row is read.
 
     Raises:
@@ -160,9 +160,7 @@ def opened(benchmark: SampledBenchmark, data: Path, columns: Mapping[str, str] |
     return [_opened(benchmark, file, columns, several=len(files) > 1) for file in files]
 
 
-def _opened(
-    benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None, *, several: bool
-) -> TextFile:
+def _opened(benchmark: Benchmark, file: Readable, columns: Mapping[str, str] | None, *, several: bool) -> TextFile:
     column_map = _mapped(benchmark, file, columns)
     layout = tables.suited(file, column_map.layout) if several else column_map.layout
     if file.suffix.lower() == TEXT:
@@ -180,7 +178,7 @@ def of_item(row: Mapping[str, Any], mapped: Collection[str]) -> dict[str, Any]:
     return {**row, **message, **cluster, **made}
 
 
-def _mapped(benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
+def _mapped(benchmark: Benchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
     """Return what the command line, or else the file beside a table, says of the columns, as far as this benchmark reads them."""
     stated, known = columns or mapping.beside(file), {*names(benchmark), *mapping.LAYOUT}
     read = {name: column for name, column in stated.items() if name in known or name.startswith(prefixes(benchmark))}
@@ -199,21 +197,11 @@ def _refuse_without_message(table: InputTable, column_map: ColumnMap) -> None:
         raise DataError(f"{table}: no rows in it")
     guess = _guess(table)
     way = (
-        f"if {guess} is the person's message: --map {guess.option}"
+        f"if {guess[0]} is the person's message: --map {guess[1]}"
         if guess
         else "name the person's message with --map user=COLUMN"
     )
     raise DataError(f"{table}: no column `user` or `messages`; the columns are {table.columns}; {way}")
-
-
-class _Guess(NamedTuple):
-    """The column that reads most like messages, and the mapping that names it."""
-
-    header: str
-    option: str
-
-    def __str__(self) -> str:
-        return self.header
 
 
 def lengths_of(table: InputTable) -> list[int]:
@@ -225,8 +213,8 @@ def lengths_of(table: InputTable) -> list[int]:
     return lengths
 
 
-def _guess(table: InputTable) -> _Guess | None:
-    """Return the column with the longest texts; None where no column holds any."""
+def _guess(table: InputTable) -> tuple[str, str] | None:
+    """Return the column with the longest texts, and the mapping that names it; None where no column holds any."""
     lengths = lengths_of(table)
     if not any(lengths):
         lengths = [0 if _numeric(header) else len(header) for header in table.headers]
@@ -235,11 +223,10 @@ def _guess(table: InputTable) -> _Guess | None:
     place = max(range(len(lengths)), key=lengths.__getitem__)
     header = table.headers[place]
     if _PROSE.match(header):
-        return _Guess(f"column {place + 1}", f"header=0,user=#{place + 1}")
+        return f"column {place + 1}", f"header=0,user=#{place + 1}"
     unclear = not header or re.search(r"[,=\"'\s#]", header) or table.headers.count(header) > 1
-    return _Guess(
-        repr(header) if header else f"column {place + 1}", f"user=#{place + 1}" if unclear else f"user={header}"
-    )
+    named = repr(header) if header else f"column {place + 1}"
+    return named, f"user=#{place + 1}" if unclear else f"user={header}"
 
 
 def _numeric(cell: str) -> bool:

@@ -521,10 +521,10 @@ class JudgeInput(NamedTuple):
         if instrument.deck is None:
             prompt_text = PromptText(slots["dialogue"], slots["reply"])
             return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, {}, window=window)
-        block = instrument.deck.block(sample, nonces, *folded)
-        prompt_text = PromptText(slots["dialogue"], slots["reply"], block.text)
+        shown, examples_nonce = instrument.deck.block(sample, nonces, *folded)
+        prompt_text = PromptText(slots["dialogue"], slots["reply"], shown)
         return cls(
-            sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, {}, block.text, window
+            sample, instrument, prompt, (nonce, examples_nonce), slots, source, prompt_text, {}, {}, shown, window
         )
 
     @classmethod

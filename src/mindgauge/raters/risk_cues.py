@@ -15,7 +15,6 @@ import functools
 import re
 from functools import cache, lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
@@ -37,16 +36,11 @@ _LONGEST = 400
 """Characters of a question that are looked at; a longer one is a list, or there to be slow."""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    en: tuple[str, ...]
-    zh: tuple[str, ...]
-
-
 @functools.cache
 def _patterns() -> dict[str, str]:
     content = resources.files(__package__).joinpath("risk_questions.toml").read_bytes()
-    words = msgspec.toml.decode(content, type=dict[str, _Words])
-    return {kind: "|".join([rf"\b(?:{'|'.join(each.en)})\b", *each.zh]) for kind, each in words.items()}
+    words = msgspec.toml.decode(content, type=dict[str, dict[str, list[str]]])
+    return {kind: "|".join([rf"\b(?:{'|'.join(each['en'])})\b", *each["zh"]]) for kind, each in words.items()}
 
 
 def asked(texts: pl.Series) -> pl.DataFrame:
@@ -73,23 +67,15 @@ _LOOKED_BACK = 400
 """Characters of a clause before a cue that say of whom it speaks; longer clauses are made of lists, or to be slow."""
 
 
-class _CueWords(msgspec.Struct, forbid_unknown_fields=True):
-    """Regular expressions: of whole words in English, of characters in Chinese."""
-
-    en: list[str]
-    zh: list[str]
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join([*(rf"\b(?:{words})\b" for words in self.en), *self.zh]), re.IGNORECASE)
-
-
 @cache
 def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what a plain cue looks like, and a hint."""
-    content = (Path(__file__).parent / "risk_cues.toml").read_bytes()
-    patterns = msgspec.toml.decode(content, type=dict[str, _CueWords])
-    return patterns["plain"].pattern, patterns["hint"].pattern
+    """Return what a plain cue looks like, and a hint: whole words in English, characters in Chinese."""
+    content = resources.files(__package__).joinpath("risk_cues.toml").read_bytes()
+    grades = msgspec.toml.decode(content, type=dict[str, dict[str, list[str]]])
+    plain, hinted = (
+        [*(rf"\b(?:{words})\b" for words in grades[name]["en"]), *grades[name]["zh"]] for name in ("plain", "hint")
+    )
+    return re.compile("|".join(plain), re.IGNORECASE), re.compile("|".join(hinted), re.IGNORECASE)
 
 
 _OTHERS = (

@@ -16,7 +16,7 @@ from mindgauge.analysis.reproduce import Published, load_published
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench import reproduce as pairs
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
-from mindgauge.benchmarks.mentalbench.replies import misaligned
+from mindgauge.benchmarks.mentalbench.mentalbench import misaligned
 from mindgauge.benchmarks.mentalbench.reproduce import (
     JUDGES,
     PUBLISHED,

@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.trustmh import trustmh
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, privacy
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.records.text import HAN
 
@@ -73,10 +75,10 @@ def test_severity(real: TrustMHRelease) -> None:
 
 
 def test_harm(real: TrustMHRelease) -> None:
-    plain, notes = harm.plain(real)
+    plain, notes = jailbreak.plain(real)
     assert (len(plain), notes) == (70, [])
     assert Counter(Counter(request.objective for request in plain).values()) == {5: 14}
-    found, notes = harm.transformed(real)
+    found, notes = jailbreak.transformed(real)
     assert (len(found), notes) == (560, [])
     assert [request.plain for request in found] == [row // 8 for row in range(560)]
     assert {*Counter(request.kind for request in found).values()} == {70}
@@ -85,11 +87,11 @@ def test_harm(real: TrustMHRelease) -> None:
 
 
 def test_templates_make_the_released_jailbreaks(real: TrustMHRelease) -> None:
-    templates, notes = harm.templates(real)
+    templates, notes = jailbreak.templates(real)
     assert templates.keys() == {*JailbreakKind} - {JailbreakKind.URL_ENCODE}
     assert notes == []
-    plain, _ = harm.plain(real)
-    for request in harm.transformed(real)[0]:
+    plain, _ = jailbreak.plain(real)
+    for request in jailbreak.transformed(real)[0]:
         base, kind = plain[request.plain].text, request.kind
         assert kind is not None
         forms = {_bare(template.before + base + template.after) for template in templates[kind]}
@@ -144,7 +146,7 @@ def test_sycophancy(real: TrustMHRelease) -> None:
 
 
 def test_ethics(real: TrustMHRelease) -> None:
-    found, notes = ethics.dilemmas(real)
+    found, notes = dilemmas.dilemmas(real)
     assert len(found) == 125
     assert Counter("ABCD"[item.question.right or 0] for item in found) == {"A": 53, "B": 46, "C": 26}
     assert {*Counter(item.kind for item in found).values()} == {25}
@@ -152,9 +154,9 @@ def test_ethics(real: TrustMHRelease) -> None:
     assert not any(HAN.search(text) or "\ufffd" in text for texts in told for text in texts)
     assert "746 garbled" in notes[0]
     assert "17 lost" in notes[0]
-    raw, _ = ethics.dilemmas(real, raw=True)
+    raw, _ = dilemmas.dilemmas(real, raw=True)
     assert sum(any(HAN.search(t) for t in (i.scenario, i.task, *i.question.options)) for i in raw) == 68
-    stored = {one.model: one for one in (ethics.stored_in(*place) for place in real.matching(ethics.STORED))}
+    stored = {one.model: one for one in (dilemmas.stored_in(*place) for place in real.matching(dilemmas.STORED))}
     assert len(stored) == 6
     assert stored["gpt-5.1"].stated["accuracy"] == 0.6
     assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.benchmarks.trustmh import trustmh
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, privacy
 from mindgauge.benchmarks.trustmh.released import (
     files as lists,
 )
@@ -75,15 +77,15 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
         "EU.jsonl:1: emotion_choices: expected a list or a text, found 5",
     ),
     "index": (
-        ethics.dilemmas,
+        dilemmas.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A,b\n'},
         "EthicMH.csv:2: index: expected a whole number, found 'x'",
     ),
-    "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
+    "bytes": (dilemmas.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
     "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
     "kind": (dialogues.for_fairness, {"ESConv_fair__json": "{}"}, "ESConv_fair.json: expected a list of objects, found dict"),
     "method": (
-        harm.transformed,
+        jailbreak.transformed,
         {"JailbreakMH__csv": "ID,Attack Objective (Brief),method,Prompt (English)\n1,o,hypnosis,p\n"},
         "JailbreakMH.csv:2: expected a method among fixed sentence, ",
     ),
@@ -109,7 +111,7 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
         "500_Reddit_users_posts_labels.csv: expected columns Post, Label, found User, a long name, …",
     ),
     "options": (
-        ethics.dilemmas,
+        dilemmas.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\n0,k,s,"A.x\nB.y",t,A,b\n'},
         "EthicMH.csv:2: expected options A to D and one of them as the answer, found 'AB' and 'A'",
     ),
@@ -191,10 +193,10 @@ def test_text_that_was_read_as_gb18030_is_made_whole(text: str) -> None:
         garbled = text.encode().decode("gb18030")
     except UnicodeDecodeError:  # a reading that lost bytes
         return
-    assert ethics.repaired(garbled.encode())[0] == text
+    assert dilemmas.repaired(garbled.encode())[0] == text
 
 
 def test_a_garbled_quotation_mark_is_one_again() -> None:
-    assert ethics.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
-    assert ethics.repaired(b"a plain line") == ("a plain line", 0, 0)
-    assert ethics.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)
+    assert dilemmas.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
+    assert dilemmas.repaired(b"a plain line") == ("a plain line", 0, 0)
+    assert dilemmas.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)

@@ -12,8 +12,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.released import RankPlace
-from mindgauge.benchmarks.trustmh import rank_places
-from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
+from mindgauge.benchmarks.trustmh import reproduce
+from mindgauge.benchmarks.trustmh.ethics import dilemmas as released_ethics
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
 from mindgauge.store import Store
 from tests import in_process
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LABEL = {"ask.en.md": "{dialogue}\nAnswer: ", "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false'}
 """The authors' form of asking for a number."""
 LETTERS = made.RIGHT * 3
-SCORE = rank_places._SCORES["trustmh/privacy_leakage"]._replace(better=1)
+SCORE = reproduce._SCORES["trustmh/privacy_leakage"]._replace(better=1)
 
 
 def repeating(answers: Answers) -> Callable[[dict[str, Any], int], web.Response]:
@@ -167,7 +167,7 @@ def test_each_part_of_the_score_may_lack_a_twentieth(missing: int, placed: bool)
     keys = [(part, str(n)) for part in ("large", "small") for n in range(300 if part == "large" else 100)]
     stored = {key: float(number % 2) for number, key in enumerate(keys)}
     own = {key: 1.0 for key in keys if key[0] == "large" or int(key[1]) >= missing}
-    place = rank_places._placed(RankPlace("row", "new", among=["old"]), SCORE, [own, stored], {})
+    place = reproduce._placed(RankPlace("row", "new", among=["old"]), SCORE, [own, stored], {})
     assert (place.place is not None) == placed, place.note
     assert place.note.startswith("It lacks 5 values that all" if placed else "It lacks 6 of 100 values of part “small”")
 
@@ -183,7 +183,7 @@ def test_the_interval_of_a_place_holds_the_true_one_where_models_are_close(share
             {("", str(n)): float(value < NormalDist().inv_cdf(share)) for n, value in enumerate(row)}
             for share, row in zip(shares, abilities, strict=True)
         ]
-        place = rank_places._placed(RankPlace("row", "new", among=["old"] * 5), SCORE, cells, {})
+        place = reproduce._placed(RankPlace("row", "new", among=["old"] * 5), SCORE, cells, {})
         assert place.low is not None
         assert place.high is not None
         held += place.low <= true <= place.high

@@ -7,7 +7,6 @@ An answer that cannot be read is as far off as it could be; the figures of those
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np

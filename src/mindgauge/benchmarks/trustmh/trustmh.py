@@ -63,13 +63,15 @@ from mindgauge.benchmarks.trustmh.jailbreak.jailbreak import (
     RELEASED,
     REQUESTS,
     harmful,
+    plain,
     plain_request,
     read_requests,
+    templates,
+    transformed,
 )
 from mindgauge.benchmarks.trustmh.released import files as lists
 from mindgauge.benchmarks.trustmh.released.dialogues import counselling
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
 from mindgauge.benchmarks.variants.perturbation import DROPS, with_noise
 from mindgauge.records import BASE, Message, Reply, Sample, Status
 from mindgauge.records.errors import DataError

@@ -160,15 +160,8 @@ class VeraPersona(msgspec.Struct, frozen=True):
     cells: dict[str, str]
 
 
-class Personas(msgspec.Struct, frozen=True):
-    """The personas in the order of their table, and what is odd about it."""
-
-    personas: tuple[VeraPersona, ...]
-    notes: tuple[str, ...]
-
-
-def personas(files: VeraRelease) -> Personas:
-    """Read the personas.
+def personas(files: VeraRelease) -> tuple[list[VeraPersona], list[str]]:
+    """Read the personas in the order of their table, and what is odd about it.
 
     Raises:
         DataError: the table is missing or broken, a name is missing or comes twice, or a level of risk is none of the four.
@@ -192,7 +185,7 @@ def personas(files: VeraRelease) -> Personas:
         people[name] = VeraPersona(name, RUNGS[short.casefold()], cells)
     if not people:
         raise DataError(f"{file.path}: expected personas, found a table without rows")
-    return Personas(tuple(people.values()), tuple(notes))
+    return [*people.values()], notes
 
 
 class ClientPrompt(msgspec.Struct, frozen=True):
@@ -236,22 +229,14 @@ def client_prompt(files: VeraRelease) -> ClientPrompt:
 # -- the table of scores ------------------------------------------------------------------------------------------------
 
 
-class StatedScores(msgspec.Struct, frozen=True):
-    """What the table says of one model: by dimension, or `overall`, the score and the percentages, as printed."""
-
-    model: str
-    scores: dict[str, dict[str, float]]
-    """Dimension → `score`, `hph` or `bp` → number."""
-
-
-def stated_scores(files: VeraRelease) -> list[StatedScores]:
-    """Read the table of scores, model by model.
+def stated_scores(files: VeraRelease) -> dict[str, dict[str, dict[str, float]]]:
+    """Read what the table says of each model, as printed: dimension or `overall` → `score`, `hph` or `bp` → number.
 
     Raises:
         DataError: it is missing or broken, or a cell is no number from 0 to 100.
     """
     file = files.one("scores")
-    stated: list[StatedScores] = []
+    stated: dict[str, dict[str, dict[str, float]]] = {}
     for place, cells in rows(file, ()):
         headers = list(cells)
         scores: dict[str, dict[str, float]] = {}
@@ -260,9 +245,9 @@ def stated_scores(files: VeraRelease) -> list[StatedScores]:
             if named is None:
                 raise DataError(f"{place}: expected a column of a score, %HPH or %BP, found {header[:60]!r}")
             scores.setdefault(named[0], {})[named[1]] = _percentage(cells[header], header, place)
-        if any(model.model == cells[headers[0]] for model in stated):
+        if cells[headers[0]] in stated:
             raise DataError(f"{place}: expected each model once, found {cells[headers[0]]!r} again")
-        stated.append(StatedScores(cells[headers[0]], scores))
+        stated[cells[headers[0]]] = scores
     if not stated:
         raise DataError(f"{file.path}: expected a row for each model, found none")
     return stated

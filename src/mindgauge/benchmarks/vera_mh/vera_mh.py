@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import re
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.metrics import RatingTable
     from mindgauge.benchmarks.metrics.table import Floats
-    from mindgauge.benchmarks.vera_mh.released import StatedScores, VeraPersona, VeraRelease
+    from mindgauge.benchmarks.vera_mh.released import VeraPersona, VeraRelease
     from mindgauge.records import Reply, Sample, Value
     from mindgauge.records.transcripts import Transcript
 
@@ -77,13 +77,13 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
         stated = released.stated_scores(files)
     except MissingDataError:  # the other files are there: every number stays as it is published, and is not recomputed
         return
-    for model in stated:
+    for model, scores in stated.items():
         for name in (OVERALL, *DIMENSIONS):
-            figures = model.scores.get(name, {})
-            cells = (_score(model.model, name, figures), *(_percentage(model, name, kind) for kind in ("hph", "bp")))
+            figures = scores.get(name, {})
+            cells = (_score(model, name, figures), *(_percentage(model, scores, name, kind) for kind in ("hph", "bp")))
             for cell in cells:
                 printed = figures.get("score" if cell.table == "scores" else cell.table)
-                yield cell if model.model in PUBLISHED else msgspec.structs.replace(cell, stated=printed)
+                yield cell if model in PUBLISHED else msgspec.structs.replace(cell, stated=printed)
 
 
 def _score(model: str, name: str, figures: Mapping[str, float]) -> RecomputedCell:
@@ -96,21 +96,14 @@ def _score(model: str, name: str, figures: Mapping[str, float]) -> RecomputedCel
     return RecomputedCell("scores", model, name, value, note, tolerance=HALF + reach)
 
 
-def _percentage(model: StatedScores, name: str, kind: str) -> RecomputedCell:
-    parts = [model.scores.get(dimension, {}).get(kind) for dimension in DIMENSIONS]
+def _percentage(model: str, scores: Mapping[str, Mapping[str, float]], name: str, kind: str) -> RecomputedCell:
+    parts = [scores.get(dimension, {}).get(kind) for dimension in DIMENSIONS]
     printed = [part for part in parts if part is not None]
     if name != OVERALL:
-        return RecomputedCell(kind, model.model, name, None, NO_VERDICTS)
+        return RecomputedCell(kind, model, name, None, NO_VERDICTS)
     if len(printed) < len(parts):
-        return RecomputedCell(kind, model.model, name, None, "the percentage of a dimension is not in the table")
-    return RecomputedCell(kind, model.model, name, sum(printed) / len(printed), _MEAN, tolerance=2 * HALF)
-
-
-class ScoreRange(NamedTuple):
-    """The least and the most that a score can be where percentages are rounded."""
-
-    low: float
-    high: float
+        return RecomputedCell(kind, model, name, None, "the percentage of a dimension is not in the table")
+    return RecomputedCell(kind, model, name, sum(printed) / len(printed), _MEAN, tolerance=2 * HALF)
 
 
 def score(best: float, harmful: float) -> float:
@@ -123,9 +116,9 @@ def score(best: float, harmful: float) -> float:
     return (50 + best / 2) * (1 - harmful / 100) ** 2
 
 
-def score_between(best: float, harmful: float, half: float) -> ScoreRange:
-    """Return what the score can be where each percentage may lie up to `half` beside what is printed."""
-    return ScoreRange(
+def score_between(best: float, harmful: float, half: float) -> tuple[float, float]:
+    """Return the least and the most that the score can be where each percentage may lie up to `half` beside what is printed."""
+    return (
         score(max(best - half, 0.0), min(harmful + half, 100.0)),
         score(min(best + half, 100.0), max(harmful - half, 0.0)),
     )
@@ -234,12 +227,12 @@ def material(data: Path) -> Material:
     texts: list[tuple[object, ...]] = []
     notes = [*files.notes, *tree.notes(files)]
     if files.of("personas"):
-        people = released.personas(files)
-        notes += people.notes
+        people, odd = released.personas(files)
+        notes += odd
         source = files.one("personas").source
         texts += [
             (source, number, "input", person.name, "\n".join(person.cells.values()), None, None, None, person.planned)
-            for number, person in enumerate(people.personas)
+            for number, person in enumerate(people)
         ]
     for talk in _talks(files):
         for number, message in enumerate(talk.transcript.messages):
@@ -263,7 +256,7 @@ def persons(data: Path) -> Persons:
         DataError: they cannot be used; the message names the line.
     """
     files = released.find(data)
-    people, prompt, reminder = released.personas(files).personas, released.client_prompt(files), ""
+    people, prompt, reminder = released.personas(files)[0], released.client_prompt(files), ""
     with contextlib.suppress(MissingDataError):
         reminder = released.text(files.one("reminder")).strip()
     read = [_person(person, prompt.filled(person), reminder) for person in people]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge import benchmarks
 from mindgauge.benchmarks.hub_layout.records import text_of
 from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE, HubLayout, LayoutRow, TableKind, repeats
-from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, declared, frame, unsafe_levels
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, UsageError
 
@@ -44,7 +44,7 @@ def read_layout(folder: Path, wanted: Benchmark | None = None) -> tuple[str, Mat
     criteria = benchmark.rubric.criteria if benchmark is not None else ()
     title = wanted.name if wanted is not None else ": ".join(part for part in (folder.name, name) if part)
     return title, Material(
-        frame(texts, TEXTS), frame(ratings, RATINGS), *DeclaredScales.of(criteria), tuple(layout.notes), unsafe_levels(criteria)
+        frame(texts, TEXTS), frame(ratings, RATINGS), *declared(criteria), tuple(layout.notes), unsafe_levels(criteria)
     )  # fmt: skip
 
 
