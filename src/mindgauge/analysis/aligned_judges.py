@@ -14,7 +14,7 @@ import numpy as np
 
 from mindgauge.analysis.published_row import new_row
 from mindgauge.benchmarks import replica
-from mindgauge.benchmarks.mentalbench import released, run_values, source_rule
+from mindgauge.benchmarks.mentalbench import released, reproduce
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA
 from mindgauge.benchmarks.mentalbench.reproduce import as_published, system_means
 from mindgauge.models.family import same_maker
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.published_row import NewRow
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.mentalbench.run_values import RunValues
+    from mindgauge.benchmarks.mentalbench.reproduce import RunValues
     from mindgauge.benchmarks.replica import JudgesTable
 
     Means = dict[tuple[str, str], tuple[list[str], NDArray[np.float64]]]
@@ -100,13 +100,13 @@ def _values(folder: Path, benchmark: str) -> RunValues | None:
             exchange = store.exchange(bytes.fromhex(call))
             return None if exchange is None else exchange.text
 
-        return run_values.of_run(store.replies(benchmark), store.ratings(benchmark), answer)
+        return reproduce.of_run(store.replies(benchmark), store.ratings(benchmark), answer)
 
 
 def _counted(judge: str, values: RunValues) -> list[str]:
     """Return the systems that count for a judge and that it rated, in the authors' order."""
     of_judge = values.beside_people(judge, values.systems).judge
-    places = source_rule.counted(own_systems(judge, values.systems), values.systems)
+    places = reproduce.counted(own_systems(judge, values.systems), values.systems)
     return [values.systems[place] for place in places if np.isfinite(of_judge[:, place]).any()]
 
 

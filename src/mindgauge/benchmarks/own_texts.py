@@ -112,7 +112,7 @@ def take(
     """
     if data is None:
         return _selected(benchmark, benchmark.own_samples(), dict(where or {}), limit, [], own=False)
-    if not data.exists() and not own_columns.lying(data).files:  # nor is it a member of a zip
+    if not data.exists() and not own_columns.lying(data)[0]:  # nor is it a member of a zip
         raise DataError(
             f"{data}: no such file or folder; --data takes a table or texts of your own, a folder or zip of them, or the folder "
             "of the authors' released files"
@@ -123,7 +123,7 @@ def take(
     try:
         released = benchmark.read(data)
     except DataError as refusal:
-        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not own_columns.lying(data).files:
+        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not own_columns.lying(data)[0]:
             raise
         try:
             files = own_columns.opened(benchmark, data, columns)
@@ -147,7 +147,7 @@ def _own(
     for file in files:
         reader.read(file)
     samples = reader.samples(by_protocol=by_protocol)
-    notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data).others
+    notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data)[1]
     if others:
         notes.append(f"{data}: {plural(len(others), 'file is', 'files are')} not read: {named(others, limit=5)}")
     return _selected(benchmark, samples, dict(where or {}), limit, notes, own=True)

@@ -20,13 +20,14 @@ from mindgauge.benchmarks.mentalbench.mentalbench import misaligned
 from mindgauge.benchmarks.mentalbench.reproduce import (
     JUDGES,
     PUBLISHED,
+    classify,
     estimates,
     reproduce,
     system_means,
     two_way_interval,
     units,
 )
-from mindgauge.benchmarks.mentalbench.source_rule import classify, interval
+from mindgauge.benchmarks.mentalbench.reproduce import source_interval as interval
 from mindgauge.cli import app
 from tests.benchmarks.recomputed import as_published_and_ours
 

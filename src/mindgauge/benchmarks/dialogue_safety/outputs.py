@@ -104,8 +104,8 @@ def _facts(completion: ReleasedCompletion) -> dict[str, Any]:
         "id": completion.id,
         "created": completion.created,
         "finish_reason": completion.finish_reason,
-        "prompt_tokens": completion.usage.prompt_tokens,
-        "completion_tokens": completion.usage.completion_tokens,
+        "prompt_tokens": completion.usage.get("prompt_tokens", 0),
+        "completion_tokens": completion.usage.get("completion_tokens", 0),
     }
 
 

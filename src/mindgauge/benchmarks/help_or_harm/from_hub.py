@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
-from mindgauge.benchmarks.help_or_harm.label_tables import MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
+from mindgauge.benchmarks.help_or_harm.score_tables import MODELS, paper_name
 from mindgauge.benchmarks.hub_layout.records import LayoutReader
 from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, LABEL, RESPONSE, HubLayout, TableKind, number
 from mindgauge.records import RaterKind, Status

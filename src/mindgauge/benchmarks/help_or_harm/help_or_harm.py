@@ -19,10 +19,10 @@ import numpy as np
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
 from mindgauge.benchmarks.benchmark import LayoutNames
-from mindgauge.benchmarks.help_or_harm import from_hub, inputs, label_tables, material, released, score_tables
+from mindgauge.benchmarks.help_or_harm import from_hub, inputs, material, released, score_tables
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
-from mindgauge.benchmarks.help_or_harm.label_tables import paper_name
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, answer_text, load_response, named_source, origin
+from mindgauge.benchmarks.help_or_harm.score_tables import paper_name
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
@@ -79,7 +79,7 @@ def reproduce(data: Path, files: HelpOrHarmRelease | None = None) -> Iterator[Re
     (part,) = (table["part"] for table in published if table["name"] == "derived.judges.archived")
     computed = set()
     for rows in (
-        label_tables.cells(files, released_inputs),
+        score_tables.label_cells(files, released_inputs),
         recomputed_cells(files, part),
         score_tables.cells(files, released_inputs),
     ):

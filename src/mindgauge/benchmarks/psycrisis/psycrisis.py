@@ -28,9 +28,8 @@ from mindgauge.benchmarks.metrics import (
     share_of,
     share_reaching,
 )
-from mindgauge.benchmarks.psycrisis import columns, released
-from mindgauge.benchmarks.psycrisis.columns import DIMENSIONS, RUBRIC, category
-from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
+from mindgauge.benchmarks.psycrisis import released
+from mindgauge.benchmarks.psycrisis.released import DIMENSIONS, RUBRIC, category, load, load_mapped, read
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mindgauge.benchmarks import Released
-    from mindgauge.benchmarks.psycrisis.columns import Columns
-    from mindgauge.benchmarks.psycrisis.released import Cells
+    from mindgauge.benchmarks.psycrisis.released import Cells, Columns
     from mindgauge.records import Rating
     from mindgauge.records.files.folder import Readable
 
@@ -102,10 +100,10 @@ def _totals(path: Readable, mapped: dict[str, str], sheet: Released) -> _Totals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
     _, read_from, rows = released.opened(path, mapped)
     row_totals = _summed(sheet.ratings, lambda rating: rating.provenance["source_row"])
-    for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
+    for label in (label for label in read_from.labels if label.criterion == released.TOTAL):
         for row, cells in rows:
             cell = (cells[label.column] or "").strip()
-            if cell in {str(total) for total in range(len(columns.DIMENSIONS) + 1)}:
+            if cell in {str(total) for total in range(len(released.DIMENSIONS) + 1)}:
                 row_totals.setdefault((label.rater, label.kind), {})[row] = float(cell)
     return _by_side(row_totals, {reply.provenance["source_row"]: reply.model for reply in sheet.replies})
 
@@ -124,12 +122,12 @@ def _summed(
     """Return each rater's totals, as far as all five dimensions have a value; of several verdicts on a reply their mean."""
     verdicts: dict[tuple[str, RaterKind, int | str, int], list[Rating]] = {}
     for rating in ratings:
-        if rating.criterion in columns.DIMENSIONS and rating.value is not None:
+        if rating.criterion in released.DIMENSIONS and rating.value is not None:
             verdict = (rating.rater, rating.rater_kind, reply(rating), rating.run)
             verdicts.setdefault(verdict, []).append(rating)
     sums: dict[tuple[str, RaterKind], dict[int | str, list[float]]] = {}
     for (rater, kind, subject, _), parts in verdicts.items():
-        if len(parts) == len(columns.DIMENSIONS):
+        if len(parts) == len(released.DIMENSIONS):
             total = float(sum(part.value == "yes" for part in parts))
             sums.setdefault((rater, kind), {}).setdefault(subject, []).append(total)
     return {rater: {subject: fmean(of_runs) for subject, of_runs in totals.items()} for rater, totals in sums.items()}
@@ -201,8 +199,8 @@ def material(data: Path) -> Material:
     path = tables.find(data)
     _, read_from, rows = released.opened(path, mapping.beside(path))
     texts, ratings = _texts(path.name, rows, read_from), _ratings(path.name, rows, read_from)
-    options = {c.name: tuple(map(str, c.choices)) for c in columns.RUBRIC.criteria}
-    scales = {columns.TOTAL: (0.0, float(len(columns.DIMENSIONS)))}
+    options = {c.name: tuple(map(str, c.choices)) for c in released.RUBRIC.criteria}
+    scales = {released.TOTAL: (0.0, float(len(released.DIMENSIONS)))}
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.note,))
 
 
@@ -225,10 +223,10 @@ def _texts(file: str, rows: Cells, read_from: Columns) -> list[Row]:
 
 def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
     """Read values as they stand; one that means a level is written as that level."""
-    criteria = {criterion.name: criterion for criterion in columns.RUBRIC.criteria}
+    criteria = {criterion.name: criterion for criterion in released.RUBRIC.criteria}
     model, rater_column, user = (
         read_from.fields.get("model"),
-        read_from.fields.get(columns.RATER),
+        read_from.fields.get(released.RATER),
         read_from.fields["user"],
     )
     ratings: list[Row] = []
@@ -236,7 +234,7 @@ def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
         for label in read_from.labels:
             cell, criterion = cells[label.column], criteria.get(label.criterion)
             rater = label.rater if rater_column is None or label.kind is not RaterKind.PERSON else cells[rater_column]
-            value = columns.level(criterion, cell)[0] or cell if criterion is not None else cell
+            value = released.level(criterion, cell)[0] or cell if criterion is not None else cell
             ratings.append((
                 f"row {row}", label.criterion, rater, label.kind.value, None, "unparsable" if cell is None else "ok",
                 value, None if model is None else cells[model], cells[user], file, row,

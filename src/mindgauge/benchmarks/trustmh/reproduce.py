@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
-from mindgauge.benchmarks.metrics.correlation import HUMAN, pearson
+from mindgauge.benchmarks.metrics.scores import HUMAN, pearson
 from mindgauge.benchmarks.released import RankPlace
 from mindgauge.benchmarks.suite import Suite
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import LETTERS, STORED, Stored, stored_in

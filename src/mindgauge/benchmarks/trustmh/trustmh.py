@@ -36,15 +36,6 @@ from mindgauge.benchmarks.metrics import (
     under_triage_rate,
     within_one,
 )
-from mindgauge.benchmarks.metrics.decisions import (
-    CATEGORY,
-    checklist_mean,
-    critical_failure_rate,
-    decision_accuracy,
-    over_escalation_rate,
-    severe_miss_rate,
-    under_escalation_rate,
-)
 from mindgauge.benchmarks.metrics.resistance import (
     METHOD,
     mean_toxicity,
@@ -52,7 +43,21 @@ from mindgauge.benchmarks.metrics.resistance import (
     share_toxic,
     toxicity_of_complied,
 )
-from mindgauge.benchmarks.metrics.scores import PEOPLE, TOPIC, excess_over_people, mean_of_topics, people_rate, yes_rate
+from mindgauge.benchmarks.metrics.scores import (
+    CATEGORY,
+    PEOPLE,
+    TOPIC,
+    checklist_mean,
+    critical_failure_rate,
+    decision_accuracy,
+    excess_over_people,
+    mean_of_topics,
+    over_escalation_rate,
+    people_rate,
+    severe_miss_rate,
+    under_escalation_rate,
+    yes_rate,
+)
 from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE, flip_rate
 from mindgauge.benchmarks.trustmh.diagnosis import diagnosis
 from mindgauge.benchmarks.trustmh.emotional_support import emotional_support
@@ -80,7 +85,7 @@ from mindgauge.records.rubric.composite import Composite, CompositeRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mindgauge.benchmarks.metrics.decisions import Required
+    from mindgauge.benchmarks.metrics.scores import Required
     from mindgauge.benchmarks.trustmh.released.dialogues import Dialogue
     from mindgauge.benchmarks.trustmh.released.files import SourceFile
 

@@ -35,9 +35,8 @@ from mindgauge.benchmarks.persons import persona
 from mindgauge.benchmarks.persons.dialogues import Persons, transcript_slots
 from mindgauge.benchmarks.persons.persona import Persona, PersonaWords, Rung
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
-from mindgauge.benchmarks.vera_mh import released, tree
-from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
-from mindgauge.benchmarks.vera_mh.tree import BEST, HARMFUL, WEAK, read_tree
+from mindgauge.benchmarks.vera_mh import released
+from mindgauge.benchmarks.vera_mh.released import BEST, DIMENSIONS, HARMFUL, WEAK, read_tree
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, digest, transcripts
 from mindgauge.records.errors import MissingDataError
@@ -225,7 +224,7 @@ def material(data: Path) -> Material:
     """
     files = released.find(data)
     texts: list[tuple[object, ...]] = []
-    notes = [*files.notes, *tree.notes(files)]
+    notes = [*files.notes, *released.tree_notes(files)]
     if files.of("personas"):
         people, odd = released.personas(files)
         notes += odd

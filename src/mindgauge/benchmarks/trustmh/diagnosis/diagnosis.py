@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -30,7 +30,7 @@ from mindgauge.benchmarks.metrics import (
     weighted_f1,
 )
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
-from mindgauge.benchmarks.variants.draws import generator, order
+from mindgauge.benchmarks.variants.options import generator, order
 from mindgauge.records import Message, Sample, Value
 from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import bounds, mapping, tables
@@ -69,16 +69,8 @@ _SPLIT = re.compile(r"(?<![a-z])(train|val|dev|test)")
 _SPLITS = {"train": "train", "val": "validation", "dev": "validation", "test": "test"}
 
 
-class DiagnosisCase(NamedTuple):
-    """What a person wrote, the label, and the part of the set (`whole` where the file's name does not say which)."""
-
-    messages: tuple[Message, ...]
-    label: str
-    split: str
-
-
-def cases(files: TrustMHRelease, name: str) -> list[DiagnosisCase]:
-    """Read all files of D4 or SWMH; none where there are none.
+def cases(files: TrustMHRelease, name: str) -> list[Sample]:
+    """Read all files of D4 or SWMH; none where there are none. `split` is `whole` where a file's name does not say which.
 
     Raises:
         DataError: a file is broken, its columns are not found, or a label is none of the set's.
@@ -99,7 +91,7 @@ def _set_of(files: TrustMHRelease, path: str) -> str:
     return named[-1] if named else ""
 
 
-def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[DiagnosisCase]:
+def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[Sample]:
     column_names = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
     table = file.opened(layout=mapping.layout(column_names))
@@ -107,7 +99,11 @@ def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Ite
         place = f"{file.source}:{number}"
         messages = _messages(_cell(row, "text", column_names, place), place)
         label = _label(_cell(row, "label", column_names, place), _LABELS[name], place)
-        yield DiagnosisCase(messages, label, _SPLITS[split[0]] if split else "whole")
+        tags = {"set": name, "language": LANGUAGES[name], "split": _SPLITS[split[0]] if split else "whole"}
+        if name == D4:
+            yield Sample.of(messages, target=label, tags=tags)
+        else:
+            yield Sample.of(messages, tags={**tags, TARGET_OF_CONDITION: label})
 
 
 def _said(files: TrustMHRelease, path: str) -> dict[str, str]:
@@ -217,8 +213,7 @@ def read(data: Path) -> list[Sample]:
     files = TrustMHRelease.below(data)
     samples: dict[str, Sample] = {}
     for name in LANGUAGES:
-        for case in cases(files, name):
-            sample = _sample(case, name)
+        for sample in cases(files, name):
             samples.setdefault(sample.id, sample)
     if not samples:
         raise MissingDataError(
@@ -243,13 +238,6 @@ def read_drawn(data: Path) -> list[Sample]:
         turns[*part, label] += 1
         ranked[part].append((turns[*part, label], place))
     return [samples[place] for place in sorted(place for part in ranked.values() for _, place in sorted(part)[:DRAWN])]
-
-
-def _sample(case: DiagnosisCase, name: str) -> Sample:
-    tags = {"set": name, "language": LANGUAGES[name], "split": case.split}
-    if name == D4:
-        return Sample.of(case.messages, target=case.label, tags=tags)
-    return Sample.of(case.messages, tags={**tags, TARGET_OF_CONDITION: case.label})
 
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.benchmarks.metrics.options import chance
+from mindgauge.benchmarks.metrics.variants import chance
 from mindgauge.benchmarks.trustmh.released import choices
 from mindgauge.benchmarks.trustmh.released.choices import understanding
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of

@@ -13,7 +13,7 @@ from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, sd_level
 from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.draws import generator, order
+from mindgauge.benchmarks.variants.options import generator, order
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 

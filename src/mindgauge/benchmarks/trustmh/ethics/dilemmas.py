@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.metrics.options import PLACES
+from mindgauge.benchmarks.metrics.variants import PLACES
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
-from mindgauge.benchmarks.variants.draws import generator, pick
-from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.benchmarks.variants.options import MultipleChoice, generator, pick
 from mindgauge.raters import rule
 from mindgauge.raters.json_objects import after_thinking, objects
 from mindgauge.raters.rule import RuleCriterion
@@ -47,16 +46,6 @@ class Dilemma(NamedTuple):
     """The options as they stand in the file, with their letters."""
 
 
-class Stored(NamedTuple):
-    """What one model's stored file holds: its choices, its reasons, the judge's values, the metrics it states."""
-
-    model: str
-    source: str
-    results: list[dict[str, Any]]
-    judged: list[dict[str, Any]]
-    stated: dict[str, Any]
-
-
 class _DilemmaRow(msgspec.Struct, frozen=True):
     index: int
     subcategory: str
@@ -79,12 +68,20 @@ class _Judgement(msgspec.Struct, frozen=True):
     judge_parsed: dict[str, Any]
 
 
-class _StoredFile(msgspec.Struct, frozen=True):
+class Stored(msgspec.Struct, frozen=True):
+    """What one model's stored file holds: its choices, its reasons, the judge's values, the metrics it states."""
+
     model: str
     results: list[dict[str, Any]]
     judged: list[dict[str, Any]]
     classification_metrics: dict[str, Any]
     avg_scores: dict[str, Any]
+    source: str = ""
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The metrics that it states."""
+        return {**self.classification_metrics, **self.avg_scores}
 
 
 def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma], list[str]]:
@@ -137,7 +134,7 @@ def stored_in(_: str, file: SourceFile) -> Stored:
     Raises:
         DataError: it is broken, or does not hold for every item what the model and what the judge said.
     """
-    content = file.json(_StoredFile)
+    content = file.json(Stored)
     results, judged = file.typed(content.results, list[_Result]), file.typed(content.judged, list[_Judgement])
     if len(results) != len(judged):
         raise DataError(f"{file.source}: judged: expected {len(results)} entries as under results, found {len(judged)}")
@@ -146,9 +143,8 @@ def stored_in(_: str, file: SourceFile) -> Stored:
             raise DataError(
                 f"{file.source}: judged: entry {number}: expected item {result.sample_id!r}, found {judgement.sample_id!r}"
             )
-    stated = {**content.classification_metrics, **content.avg_scores}
-    file.typed({name: stated.get(name, {}) for name in STATED}, dict[str, dict[str, Any]])
-    return Stored(content.model, file.source, content.results, content.judged, stated)
+    file.typed({name: content.stated.get(name, {}) for name in STATED}, dict[str, dict[str, Any]])
+    return msgspec.structs.replace(content, source=file.source)
 
 
 # Text that was written as UTF-8 and read as GB18030, made whole again.

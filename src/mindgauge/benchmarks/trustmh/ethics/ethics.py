@@ -14,7 +14,7 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, macro_f1, mean_level
-from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
+from mindgauge.benchmarks.metrics.variants import PLACES, chance, option_consistency
 from mindgauge.benchmarks.trustmh.ethics import dilemmas as released_ethics
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     CHOICE,

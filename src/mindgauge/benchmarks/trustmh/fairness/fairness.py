@@ -25,7 +25,7 @@ from mindgauge.benchmarks.metrics.variants import (
 from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released.dialogues import for_fairness
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.personas import described
+from mindgauge.benchmarks.variants.by_name import described
 from mindgauge.records import BASE, Sample, digest
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
+from mindgauge.benchmarks.metrics.variants import PLACES, chance, option_consistency
 from mindgauge.benchmarks.trustmh.released import choices
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.draws import generator, pick
-from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.benchmarks.variants.options import MultipleChoice, generator, pick
 from mindgauge.records import BASE
 
 if TYPE_CHECKING:

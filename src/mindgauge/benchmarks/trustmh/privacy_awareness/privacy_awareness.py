@@ -10,12 +10,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES
-from mindgauge.benchmarks.metrics.correlation import (
-    EXPECTED,
-    HUMAN,
-    correlation_with_people,
-    rank_correlation_with_people,
-)
+from mindgauge.benchmarks.metrics.scores import EXPECTED, HUMAN, correlation_with_people, rank_correlation_with_people
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
 from mindgauge.benchmarks.trustmh.released.privacy import expectations
