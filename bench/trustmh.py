@@ -41,9 +41,13 @@ from bare import post_all
 from engine import LATENCY, Figure
 from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
 from mindgauge.benchmarks.trustmh.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, outputs, privacy
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues, outputs
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
@@ -78,9 +82,9 @@ def read_all(data: Path) -> int:
     """Read every released file with what the tasks read it with; return how many records there are."""
     files = TrustMHRelease.below(data)
     found: list[Any] = [
-        choices.examination(files, choices.USMLE, 727)[0],
-        choices.examination(files, choices.CRISIS_QA, 153)[0],
-        choices.understanding(files)[0],
+        knowledge.examination(files, knowledge.USMLE, 727)[0],
+        knowledge.examination(files, knowledge.CRISIS_QA, 153)[0],
+        emotion.understanding(files)[0],
         dialogues.windows(files)[0],
         dialogues.for_fairness(files)[0],
         dialogues.counselling(files)[0],
@@ -88,8 +92,8 @@ def read_all(data: Path) -> int:
         jailbreak.plain(files)[0],
         jailbreak.transformed(files)[0],
         jailbreak.templates(files)[0],
-        privacy.expectations(files)[0],
-        privacy.secrets(files)[0],
+        privacy_awareness.expectations(files)[0],
+        privacy_leakage.secrets(files)[0],
         trustmh.questions(files)[0],
         trustmh.posts(files)[0],
         dilemmas.dilemmas(files)[0],

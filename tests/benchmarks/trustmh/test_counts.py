@@ -6,9 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
 from mindgauge.benchmarks.trustmh.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, privacy
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.records.text import HAN
 
@@ -17,23 +21,23 @@ if TYPE_CHECKING:
 
 
 def test_examinations(real: TrustMHRelease) -> None:
-    for name, count in ((choices.USMLE, 727), (choices.CRISIS_QA, 153)):
-        found, notes = choices.examination(real, name, count)
+    for name, count in ((knowledge.USMLE, 727), (knowledge.CRISIS_QA, 153)):
+        found, notes = knowledge.examination(real, name, count)
         assert (len(found), notes) == (count, [])
-        assert all(item.question.right is not None for item in found)
-    rows = [row for _, row in real.require(choices.USMLE, "").records(dict[str, Any])]
-    found, _ = choices.examination(real, choices.USMLE, 727)
-    right = [item.question.options[item.question.right or 0] for item in found]
+        assert all(question.right is not None for question, _ in found)
+    rows = [row for _, row in real.require(knowledge.USMLE, "").records(dict[str, Any])]
+    found, _ = knowledge.examination(real, knowledge.USMLE, 727)
+    right = [question.options[question.right or 0] for question, _ in found]
     assert right == [str(row["answer_description"]).strip() for row in rows]
 
 
 def test_emobench(real: TrustMHRelease) -> None:
-    found, notes = choices.understanding(real)
+    found, notes = emotion.understanding(real)
     assert (len(found), notes) == (400, [])
-    assert Counter(len(emotion.question.options) for emotion, _ in found) == {6: 400}
-    assert Counter(len(cause.question.options) for _, cause in found) == {4: 279, 6: 120, 7: 1}
-    assert Counter(emotion.language for emotion, _ in found) == {"en": 200, "zh": 200}
-    assert len({emotion.row for emotion, _ in found}) == 200
+    assert Counter(len(feelings.options) for feelings, *_ in found) == {6: 400}
+    assert Counter(len(causes.options) for _, causes, *_ in found) == {4: 279, 6: 120, 7: 1}
+    assert Counter(about["language"] for *_, about in found) == {"en": 200, "zh": 200}
+    assert len({row for *_, row, _ in found}) == 200
 
 
 def test_windows_of_esconv(real: TrustMHRelease) -> None:
@@ -111,12 +115,12 @@ def _bare(text: str) -> str:
 
 
 def test_privacy(real: TrustMHRelease) -> None:
-    found, notes = privacy.expectations(real)
+    found, notes = privacy_awareness.expectations(real)
     assert (Counter(item.tier for item in found), notes) == ({"1": 10, "2a": 98, "2b": 98}, [])
     assert [item.people for item in found if item.tier == "1"] == [3.8, 3.2, 3.4, 3.4, 3.3, 1.7, 2.4, 1.7, 2.3, 2.1]
     assert not any("\\n" in item.text for item in found)
     assert sum(item.text.count("\n") for item in found) == 206
-    stories, notes = privacy.secrets(real)
+    stories, notes = privacy_leakage.secrets(real)
     assert (len(stories), notes) == (100, [])
     assert {*Counter(story.reason for story in stories).values()} == {20}
     assert Counter(story.relation for story in stories) == {

@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
 from mindgauge.benchmarks.trustmh.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, outputs, privacy
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues, outputs
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
@@ -45,7 +49,7 @@ class Case(NamedTuple):
 
 
 def _tiers(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
-    return [*privacy.expectations(files)[0]], privacy.expectations(files)[1]
+    return [*privacy_awareness.expectations(files)[0]], privacy_awareness.expectations(files)[1]
 
 
 def _told(read: Callable[[TrustMHRelease], tuple[list[dialogues.Dialogue], list[str]]]) -> Read:
@@ -66,9 +70,9 @@ def _templates(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
 CONFAIDE = tuple(f"external/confaide/{name}" for name in small_set.expectations())
 LEAK = ("dataset/PsyLeak.txt", "dataset/PsyLeak_control.txt")
 CASES = [
-    Case("external/psy_eval/USMLE-mental.jsonl", lambda f: choices.examination(f, choices.USMLE, 727)),
-    Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: choices.examination(f, choices.CRISIS_QA, 153)),
-    Case("external/emobench/EU.jsonl", choices.understanding),
+    Case("external/psy_eval/USMLE-mental.jsonl", lambda f: knowledge.examination(f, knowledge.USMLE, 727)),
+    Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: knowledge.examination(f, knowledge.CRISIS_QA, 153)),
+    Case("external/emobench/EU.jsonl", emotion.understanding),
     Case("external/esconv/testWithStrategy_short.tsv", dialogues.windows),
     Case("dataset/ESConv_fair.json", _told(dialogues.for_fairness)),
     Case("external/cssrs/500_Reddit_users_posts_labels.csv", trustmh.users),
@@ -78,7 +82,7 @@ CASES = [
     Case("external/elephant/OEQ_sample.csv", trustmh.questions),
     Case("external/elephant/AITA_sample.csv", trustmh.posts),
     *(Case(path, _tiers, tuple(other for other in CONFAIDE if other != path)) for path in CONFAIDE),
-    *(Case(path, privacy.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
+    *(Case(path, privacy_leakage.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
 ]
 PACKED = [
     Case("ethics.zip:Ethics/data/EthicMH.csv", dilemmas.dilemmas),

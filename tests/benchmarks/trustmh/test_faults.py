@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
 from mindgauge.benchmarks.trustmh.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, privacy
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released import (
     files as lists,
 )
@@ -42,7 +45,7 @@ def below(folder: Path, **files: str | bytes) -> TrustMHRelease:
 
 
 def exam(files: TrustMHRelease) -> object:
-    return choices.examination(files, choices.USMLE, 1)
+    return knowledge.examination(files, knowledge.USMLE, 1)
 
 
 FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | bytes], str]] = {
@@ -72,7 +75,7 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
         "ESConv_fair.json:1: dialog[0].speaker: expected one of listener, seeker, speaker, supporter, found a list",
     ),
     "choices": (
-        choices.understanding,
+        emotion.understanding,
         {"EU__jsonl": json.dumps({**dict.fromkeys(("qid", "scenario", "subject", "coarse_category", "finegrained_category", "emotion_label", "cause_label"), ""), "language": "en", "emotion_choices": 5, "cause_choices": []})},
         "EU.jsonl:1: emotion_choices: expected a list or a text, found 5",
     ),
@@ -82,16 +85,16 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
         "EthicMH.csv:2: index: expected a whole number, found 'x'",
     ),
     "bytes": (dilemmas.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
-    "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
+    "question": (privacy_leakage.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
     "kind": (dialogues.for_fairness, {"ESConv_fair__json": "{}"}, "ESConv_fair.json: expected a list of objects, found dict"),
     "method": (
         jailbreak.transformed,
         {"JailbreakMH__csv": "ID,Attack Objective (Brief),method,Prompt (English)\n1,o,hypnosis,p\n"},
         "JailbreakMH.csv:2: expected a method among fixed sentence, ",
     ),
-    "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "PsyLeak.txt: expected 1 blocks from <BEGIN> to <END>, found 0"),
+    "block": (privacy_leakage.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "PsyLeak.txt: expected 1 blocks from <BEGIN> to <END>, found 0"),
     "control": (
-        privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "PsyLeak_control.txt: expected 1 lines, one for each story, found 2",
+        privacy_leakage.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "PsyLeak_control.txt: expected 1 lines, one for each story, found 2",
     ),
     "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "USMLE-mental.jsonl: expected rows, found none"),
     "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "USMLE-mental.jsonl: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8"),
@@ -129,8 +132,8 @@ def test_a_fault_is_one_clear_line(name: str, tmp_path: Path) -> None:
 
 
 def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:
-    found, notes = choices.examination(
-        below(tmp_path, **{"USMLE-mental__jsonl": f"{LINE}\n\n{LINE}\n"}), choices.USMLE, 1
+    found, notes = knowledge.examination(
+        below(tmp_path, **{"USMLE-mental__jsonl": f"{LINE}\n\n{LINE}\n"}), knowledge.USMLE, 1
     )
     assert len(found) == 2
     assert notes[0].endswith("USMLE-mental.jsonl: expected 1 questions, found 2")
@@ -138,7 +141,7 @@ def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:
 
 def test_a_story_is_parted_from_its_question(tmp_path: Path) -> None:
     files = below(tmp_path, PsyLeak__txt=STORY.replace("\n", "\r\n"), PsyLeak_control__txt=CONTROL)
-    (found,), notes = privacy.secrets(files)
+    (found,), notes = privacy_leakage.secrets(files)
     assert (found.question, found.client, found.counsellor, found.asker) == (
         "What should Dr. A say?",
         "C",
@@ -154,14 +157,14 @@ def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as zipped:
         zipped.writestr("deep/USMLE-mental.jsonl", "\ufeff" + LINE)
     assert exam(TrustMHRelease.below(tmp_path)) == (
-        choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[0],
+        knowledge.examination(TrustMHRelease.below(tmp_path), knowledge.USMLE, 1)[0],
         [],
     )
     (tmp_path / "all.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:50])
     with pytest.raises(DataError, match=r"it may be in a zip that cannot be opened: .*all\.zip: expected a zip, found"):
         exam(TrustMHRelease.below(tmp_path))
     below(tmp_path, **{"USMLE-mental__jsonl": LINE})
-    assert choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[1] == []
+    assert knowledge.examination(TrustMHRelease.below(tmp_path), knowledge.USMLE, 1)[1] == []
     with pytest.raises(DataError, match="no such folder"):
         TrustMHRelease.below(tmp_path / "nowhere")
 

@@ -14,7 +14,8 @@ from mindgauge import benchmarks
 from mindgauge.benchmarks.released import RankPlace
 from mindgauge.benchmarks.trustmh import reproduce
 from mindgauge.benchmarks.trustmh.ethics import dilemmas as released_ethics
-from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.store import Store
 from tests import in_process
 from tests.benchmarks.trustmh import made
@@ -326,7 +327,7 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
 
 def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustMHRelease, tmp_path: Path) -> None:
     """Two of the three models were asked 20 of the 98 items of tier 2, so files of 20 items are asked here."""
-    items, _ = privacy.expectations(real)
+    items, _ = privacy_awareness.expectations(real)
     stored, _ = outputs.answers(real)
     by_item = {
         (a.model, a.tier, a.item): a.raw if a.raw is not None else "none" if a.number is None else f"{a.number:g}"
@@ -339,7 +340,7 @@ def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustM
         for item, sample in zip(items, samples, strict=True)
         if (model, item.tier, item.number) in by_item
     }
-    for name in {file for files in privacy.TIERS.values() for file in files[:2]}:
+    for name in {file for files in privacy_awareness.TIERS.values() for file in files[:2]}:
         made.write(tmp_path / "twenty" / name, "\n".join(real.require(name, "").lines()[:20]) + "\n")
     run = ran("privacy_awareness", tmp_path, tmp_path / "twenty", answers, files=LABEL)
     result = mindgauge.papers_reproduce("trustmh", data=real.folder, beside=run)
