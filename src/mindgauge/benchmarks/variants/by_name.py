@@ -34,7 +34,7 @@ PERSONA = "persona"
 @cache
 def axes() -> dict[str, dict[str, dict[str, str]]]:
     """Return the sentences: axis → group → language → sentence; `neutral` is among the axes."""
-    content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(Path(__file__).with_name("personas.toml").read_text(encoding="utf-8"))
     sentences: dict[str, dict[str, dict[str, str]]] = content["axes"]
     return sentences
 
