@@ -24,24 +24,17 @@ from mindgauge.stats import bootstrap
 from mindgauge.stats.agreement import cohen_kappa, confusion, fleiss_kappa
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from mindgauge.benchmarks import Released
     from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
-    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Mask: TypeAlias = NDArray[np.bool_]
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from mindgauge.benchmarks.help_or_harm.released import ReleasedFile
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
 
     Codes: TypeAlias = NDArray[np.intp]
     Floats: TypeAlias = NDArray[np.float64]
+    Mask: TypeAlias = NDArray[np.bool_]
 
 
 PAPER_NAMES = {

@@ -32,27 +32,16 @@ from mindgauge.records.rounding import count
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from mindgauge.benchmarks.mentalbench.released import ConversationRow, ParsedSheet
-
-    Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
-    from collections.abc import Collection
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from mindgauge.benchmarks.mentalbench.cells import CellScores
+    from mindgauge.benchmarks.mentalbench.released import ConversationRow, ParsedSheet
     from mindgauge.records import Rating, Reply
 
     Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 
 LIMITS = {"GR": 0.355, "MR": 0.560}
