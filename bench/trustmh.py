@@ -40,16 +40,14 @@ import stub
 from bare import post_all
 from engine import LATENCY, Figure
 from mindgauge import benchmarks
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    outputs,
-    privacy,
-    severity,
-    sycophancy,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues, outputs
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
@@ -84,22 +82,22 @@ def read_all(data: Path) -> int:
     """Read every released file with what the tasks read it with; return how many records there are."""
     files = TrustMHRelease.below(data)
     found: list[Any] = [
-        choices.examination(files, choices.USMLE, 727)[0],
-        choices.examination(files, choices.CRISIS_QA, 153)[0],
-        choices.understanding(files)[0],
+        knowledge.examination(files, knowledge.USMLE, 727)[0],
+        knowledge.examination(files, knowledge.CRISIS_QA, 153)[0],
+        emotion.understanding(files)[0],
         dialogues.windows(files)[0],
         dialogues.for_fairness(files)[0],
         dialogues.counselling(files)[0],
-        severity.users(files)[0],
-        harm.plain(files)[0],
-        harm.transformed(files)[0],
-        harm.templates(files)[0],
-        privacy.expectations(files)[0],
-        privacy.secrets(files)[0],
-        sycophancy.questions(files)[0],
-        sycophancy.posts(files)[0],
-        ethics.dilemmas(files)[0],
-        [ethics.stored_in(*place) for place in files.matching(ethics.STORED)],
+        trustmh.users(files)[0],
+        jailbreak.plain(files)[0],
+        jailbreak.transformed(files)[0],
+        jailbreak.templates(files)[0],
+        privacy_awareness.expectations(files)[0],
+        privacy_leakage.secrets(files)[0],
+        trustmh.questions(files)[0],
+        trustmh.posts(files)[0],
+        dilemmas.dilemmas(files)[0],
+        [dilemmas.stored_in(*place) for place in files.matching(dilemmas.STORED)],
         outputs.answers(files)[0],
         outputs.replies(files)[0],
         outputs.stated_correlations(files)[0],
@@ -135,8 +133,8 @@ def opened(name: str, content: bytes) -> int:
 def generate(data: Path) -> dict[str, int]:
     """Make all variants; return how many of each."""
     files = TrustMHRelease.below(data)
-    templates, _ = harm.templates(files)
-    plain, _ = harm.plain(files)
+    templates, _ = jailbreak.templates(files)
+    plain, _ = jailbreak.plain(files)
     transformed = [transform(one.text, kind, templates=templates) for one in plain for kind in JailbreakKind]
     made = {"released", "generated", "ours"}
     return {

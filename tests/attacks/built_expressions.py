@@ -33,7 +33,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "raters.json_objects:after_thinking": lambda: [re.compile("</think>", re.IGNORECASE)],
     "raters.plain:_pattern": lambda: [plain._pattern(("1", "not at all", "很好"))],
     "raters.plain:_patterns": lambda: plain._patterns((WORD, "score")),
-    "raters.risk_cues:_CueWords.pattern": lambda: [*risk_cues._words()],
+    "raters.risk_cues:_words": lambda: [*risk_cues._words()],
     "raters.rule:open_rule": list,  # a user's own
     "raters.user_instrument:UserInstrument.need_keys": lambda: [re.compile(rf"(?<!\w){WORD}(?!\w)")],
     "records.ratings.raters:_as_written": lambda: [re.compile(r"the[\s_\-.()\[\]]+bot")],

@@ -21,7 +21,7 @@ from mindgauge.benchmarks.forms import written
 from mindgauge.benchmarks.help_or_harm import released as help_or_harm
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.persons import client
-from mindgauge.benchmarks.psycrisis import columns as psycrisis
+from mindgauge.benchmarks.psycrisis import released as psycrisis
 from mindgauge.benchmarks.trustmh.released import files, outputs
 from mindgauge.models import completion
 from mindgauge.raters import echo, helplines, json_objects, mentions, plain, risk_cues, rule, verdict

@@ -214,7 +214,7 @@ def test_the_usual_test_sees_every_criterion_often_enough_to_decide(name: str) -
     for criterion in benchmark.rubric.criteria:
         about = [a for a in chosen if criterion.name in a.ratings]
         levels = Counter(a.ratings[criterion.name] for a in about)
-        assert len(about) >= anchors.limits().anchors.replies, criterion.name
+        assert len(about) >= anchors.limits().anchors["replies"], criterion.name
         assert len({a.sample.cluster for a in about}) >= 6, criterion.name
         assert len([n for n in levels.values() if n > 1]) >= 2, f"{criterion.name}: {levels}"
 

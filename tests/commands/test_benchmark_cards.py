@@ -16,9 +16,15 @@ from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.benchmarks import public_card
-from mindgauge.benchmarks.card import BenchmarkCard
-from mindgauge.benchmarks.public_card import NOT_SPECIFIED, SECTIONS, PublicCard
+from mindgauge.benchmarks.card import (
+    NOT_SPECIFIED,
+    SECTIONS,
+    BenchmarkCard,
+    PublicCard,
+    as_json,
+    as_settings,
+    read_public,
+)
 from mindgauge.records.errors import DataError, UsageError
 from tests.in_process import mindgauge as typed
 
@@ -297,12 +303,12 @@ LIST: Callable[..., Any] = lambda: st.lists(TEXT, max_size=3).map(tuple)  # noqa
 )  # fmt: skip
 def test_any_text_survives_json_and_toml(stated: dict[str, Any]) -> None:
     card = PublicCard(**stated)
-    content = json.loads(json.dumps(public_card.as_json(card)))
-    read, unread = public_card.read(Path("card.json"), content)
+    content = json.loads(json.dumps(as_json(card)))
+    read, unread = read_public(Path("card.json"), content)
     assert not unread
     expected = {name: tuple(dict.fromkeys(names)) for name, names in card.atlas_risks.items()}
     assert read == msgspec.structs.replace(card, atlas_risks=expected)
-    ours = msgspec.convert(tomllib.loads(tomli_w.dumps(public_card.as_settings(read))), BenchmarkCard)
+    ours = msgspec.convert(tomllib.loads(tomli_w.dumps(as_settings(read))), BenchmarkCard)
     assert ours.title == card.name
     assert (*filter(None, [ours.link]), *ours.benchmarkcard.resources) == card.resources
     assert ours.benchmarkcard.harm == card.harm

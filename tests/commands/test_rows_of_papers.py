@@ -23,7 +23,7 @@ from mindgauge.analysis.beside_published import new_row
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.benchmarks import Released, replica
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
-from mindgauge.benchmarks.psycrisis.columns import DIMENSIONS
+from mindgauge.benchmarks.psycrisis.released import DIMENSIONS
 from mindgauge.store import Store, manifest
 from tests import in_process
 from tests.benchmarks.dialogue_safety import conftest as safety

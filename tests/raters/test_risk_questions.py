@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters.risk_questions import KINDS, asked
+from mindgauge.raters.risk_cues import KINDS, asked
 
 
 @pytest.mark.parametrize(

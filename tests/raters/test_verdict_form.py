@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.raters.verdict_form import VerdictForm, read
+from mindgauge.raters.user_instrument import VerdictForm, read
 from mindgauge.records import Status
 from mindgauge.records.rubric import Criterion, Level, Scale
 

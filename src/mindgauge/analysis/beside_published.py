@@ -24,7 +24,7 @@ from mindgauge.analysis.reproduce import load_published
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import Released, replica
 from mindgauge.benchmarks import replica as protocols
-from mindgauge.benchmarks.mentalbench import released, run_values, source_rule
+from mindgauge.benchmarks.mentalbench import released, reproduce
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA
 from mindgauge.benchmarks.mentalbench.reproduce import as_published, system_means
 from mindgauge.benchmarks.replica import comparability
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark, RecomputedCell
-    from mindgauge.benchmarks.mentalbench.run_values import RunValues
+    from mindgauge.benchmarks.mentalbench.reproduce import RunValues
     from mindgauge.benchmarks.released import RankPlace
     from mindgauge.benchmarks.replica import JudgesTable, PublishedColumn, Replica
     from mindgauge.records import Rating
@@ -483,13 +483,13 @@ def _run_values(folder: Path, benchmark: str) -> RunValues | None:
             exchange = store.exchange(bytes.fromhex(call))
             return None if exchange is None else exchange.text
 
-        return run_values.of_run(store.replies(benchmark), store.ratings(benchmark), answer)
+        return reproduce.of_run(store.replies(benchmark), store.ratings(benchmark), answer)
 
 
 def _counted(judge: str, values: RunValues) -> list[str]:
     """Return the systems that count for a judge and that it rated, in the authors' order."""
     of_judge = values.beside_people(judge, values.systems).judge
-    places = source_rule.counted(own_systems(judge, values.systems), values.systems)
+    places = reproduce.counted(own_systems(judge, values.systems), values.systems)
     return [values.systems[place] for place in places if np.isfinite(of_judge[:, place]).any()]
 
 

@@ -360,7 +360,7 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     """Say whether a judge passed on one criterion, and if not, why, in one clause."""
     n, levels, kappa = test.n, test.levels, test.kappa
     limit = limits()
-    if n < limit.anchors.replies or levels < 2 or kappa.value is None:
+    if n < limit.anchors["replies"] or levels < 2 or kappa.value is None:
         return EntryResult.UNDECIDED, f"{count(n)} replies of {count(levels)} known levels decide nothing"
     agrees = _beyond(kappa.value, kappa.low, kappa.high, limit.anchors)
     if agrees is EntryResult.FAILED:
@@ -368,7 +368,7 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     if test.pairs.halves:
         unfinished = plural(test.pairs.halves, "pair")
         return EntryResult.UNDECIDED, f"its entry test is not finished: of {unfinished} one reply is not rated"
-    if test.pairs.messages >= limit.pairs.pairs:
+    if test.pairs.messages >= limit.pairs["pairs"]:
         ordered = proportion.share(test.pairs.share, test.pairs.messages)
         assert ordered.value is not None
         orders = _beyond(ordered.value, ordered.low, ordered.high, limit.pairs)
@@ -378,12 +378,10 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     return agrees, "" if agrees is EntryResult.PASSED else f"{_agreement(test)}, too few to tell it from guessing"
 
 
-def _beyond(
-    value: float, low: float | None, high: float | None, limit: anchors.AnchorLimits | anchors.PairLimits
-) -> EntryResult:
+def _beyond(value: float, low: float | None, high: float | None, limit: Mapping[str, float]) -> EntryResult:
     """Hold a figure with its interval against what chance gives, and against what is enough."""
-    over_chance = low is not None and low > limit.chance
-    if (value < limit.enough and not over_chance) or (high is not None and high < limit.enough):
+    over_chance = low is not None and low > limit["chance"]
+    if (value < limit["enough"] and not over_chance) or (high is not None and high < limit["enough"]):
         return EntryResult.FAILED
     return EntryResult.PASSED if over_chance else EntryResult.UNDECIDED
 
@@ -392,11 +390,13 @@ def _why(test: Test) -> str:
     """Say in one clause what a judge did that failed."""
     if test.missing > test.n / 2:
         return f"it gave no usable verdict on {count(test.missing)} of {count(test.n)} replies of known level"
-    if test.times >= limits().constant.same * (test.n - test.missing):
+    if test.times >= limits().constant["same"] * (test.n - test.missing):
         amount = "all" if test.times == test.n else f"{count(test.times)} of"
         return f"it gave {amount} {count(test.n)} test replies the level {test.commonest}, though they stand at {count(test.levels)} different levels"
-    if test.kappa.low is not None and test.kappa.low > limits().anchors.chance:
-        return f"{_agreement(test)}, surely below the {decimal(limits().anchors.enough)} that such clear cases ask for"
+    if test.kappa.low is not None and test.kappa.low > limits().anchors["chance"]:
+        return (
+            f"{_agreement(test)}, surely below the {decimal(limits().anchors['enough'])} that such clear cases ask for"
+        )
     return f"{_agreement(test)}, no better than guessing"
 
 
@@ -433,9 +433,11 @@ def _always_alike(valued: pl.LazyFrame) -> pl.LazyFrame:
     """Return the judges of enough replies whose verdicts nearly all stand at one level: criterion, rater."""
     limit = limits().constant
     judge, judged = ("criterion", "rater"), valued.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
-    same = pl.col("len").max() / pl.col("len").sum() >= limit.same
+    same = pl.col("len").max() / pl.col("len").sum() >= limit["same"]
     alike = judged.group_by(*judge, "value").len().group_by(judge).agg(same=same).filter("same").drop("same")
-    enough = (pl.col("subject").n_unique() >= limit.verdicts) & (pl.col("cluster").n_unique() >= limit.verdicts / 2)
+    enough = (pl.col("subject").n_unique() >= limit["verdicts"]) & (
+        pl.col("cluster").n_unique() >= limit["verdicts"] / 2
+    )
     return judged.join(alike, on=judge, how="semi").group_by(judge).agg(enough=enough).filter("enough").drop("enough")
 
 
@@ -444,10 +446,10 @@ def _constant(verdicts: pl.DataFrame, read: pl.DataFrame, criterion: Criterion, 
     limit = limits().constant
     level, times, _ = _commonest(verdicts)
     statement = f"it gave {level} in {count(times)} of {count(verdicts.height)} verdicts"
-    if read["subject"].n_unique() >= limit.verdicts:
+    if read["subject"].n_unique() >= limit["verdicts"]:
         *_, people_share = _commonest(read)
         comparison = f"of what people said of the same replies at most {percent(people_share)} stands at one level"
-        return f"{statement}, and {comparison}" if people_share <= limit.known else ""
+        return f"{statement}, and {comparison}" if people_share <= limit["known"] else ""
     ends = {str(criterion.values[0]), str(criterion.values[-1])}
     if able or criterion.scale is not Scale.ORDINAL or level in ends:
         return ""

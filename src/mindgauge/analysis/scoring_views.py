@@ -403,7 +403,7 @@ def unused(
 
 def decided(danger: Danger | None) -> bool:
     """Say whether people put as many replies at the worst level as the entry test asks for: then they decide."""
-    return danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst.replies
+    return danger is not None and danger.lowest is not None and danger.lowest.n >= limits().worst["replies"]
 
 
 def entry_tests(store: Store, benchmarks: Iterable[Benchmark]) -> dict[Place, str]:
@@ -423,7 +423,7 @@ def entry_tests(store: Store, benchmarks: Iterable[Benchmark]) -> dict[Place, st
             place = (benchmark.name, criterion.name, judge)
             if own is not None and own.recall:
                 reasons[place] = ""
-            if own is None or given < limits().worst.replies or own.recall or right <= limits().worst.others * n:
+            if own is None or given < limits().worst["replies"] or own.recall or right <= limits().worst["others"] * n:
                 continue
             tested = plural(given, "test reply", "test replies")
             reasons[place] = (

@@ -186,7 +186,7 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
 
     def rank(place: int) -> tuple[float, int, int]:
         gain = sum(_LESS ** counts[facet] for facet in facets[place])
-        gain += _LACKING * sum(on_criterion[name] < limits().anchors.replies for name in anchors[place].ratings)
+        gain += _LACKING * sum(on_criterion[name] < limits().anchors["replies"] for name in anchors[place].ratings)
         return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
 
     while fitting := [unit for unit in remaining if len(unit) <= limit - len(chosen)]:
@@ -217,46 +217,15 @@ class EntryResult(StrEnum):
     UNDECIDED = "undecided"
 
 
-class AnchorLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of the entry test; see entry.toml."""
-
-    replies: int
-    chance: float
-    enough: float
-
-
-class PairLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of the pairs in the entry test; see entry.toml."""
-
-    pairs: int
-    chance: float
-    enough: float
-
-
-class ConstantLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of constant verdicts; see entry.toml."""
-
-    verdicts: int
-    same: float
-    known: float
-
-
-class WorstLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of what says that a judge does not use the worst level; see entry.toml."""
-
-    replies: int
-    others: float
-
-
 class EntryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits under which a judge cannot be used."""
+    """The limits under which a judge cannot be used, by their names in entry.toml, which explains them."""
 
     id: str
     version: str
-    anchors: AnchorLimits
-    pairs: PairLimits
-    constant: ConstantLimits
-    worst: WorstLimits
+    anchors: dict[str, float]
+    pairs: dict[str, float]
+    constant: dict[str, float]
+    worst: dict[str, float]
 
     @property
     def name(self) -> str:

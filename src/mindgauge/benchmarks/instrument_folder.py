@@ -14,8 +14,7 @@ import msgspec
 
 from mindgauge.benchmarks.card import SLOTS
 from mindgauge.raters import user_instrument
-from mindgauge.raters.user_instrument import UserInstrument
-from mindgauge.raters.verdict_form import VerdictForm
+from mindgauge.raters.user_instrument import UserInstrument, VerdictForm
 from mindgauge.records.english import nearest
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, own_samples, rubric_defaults, trials
+from mindgauge.benchmarks import anchors, own_columns, rubric_defaults, trials
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
 from mindgauge.benchmarks.metrics import Metric, distribution_of, guarded, with_others
-from mindgauge.benchmarks.own_columns import TARGET, targeted
-from mindgauge.benchmarks.own_samples import SampleRules
+from mindgauge.benchmarks.own_columns import TARGET, SampleRules, targeted
 from mindgauge.benchmarks.own_texts import unreleased
 from mindgauge.records import installed
 from mindgauge.records.english import nearest
@@ -179,7 +178,7 @@ def _with_usual(prompts: dict[str, dict[str, Prompt]], rubric: Rubric, *, closed
     return {kind: texts for kind, texts in usual_ones.items() if kind.removesuffix(".split") not in own} | prompts
 
 
-def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str, Any]:
+def _from_table(rules: SampleRules, table: own_columns.SampleTable) -> dict[str, Any]:
     """Return the samples of a benchmark, and what is told by them; tables in their place are read as of any benchmark."""
     tags: dict[str, set[str]] = {}
     for sample in table.samples:
@@ -390,13 +389,13 @@ class _Reading:
             )
         return paths[0] if len(paths) == 1 else None
 
-    def samples(self, rules: SampleRules) -> own_samples.SampleTable:
+    def samples(self, rules: SampleRules) -> own_columns.SampleTable:
         """Read the samples."""
         path = self.samples_file()
         if path is None:
-            return own_samples.SampleTable("", [], [], [])
-        result = own_samples.read(path, rules)
-        for sentence in own_samples.said(result):
+            return own_columns.SampleTable("", [], [], [])
+        result = own_columns.read_samples(path, rules)
+        for sentence in own_columns.said(result):
             line, _, text = sentence.partition(": ")
             self.add(path.name, text, int(line or 0))
         return result

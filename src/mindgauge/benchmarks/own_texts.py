@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.benchmarks.own_columns import TextFile
-    from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
 
@@ -74,7 +74,7 @@ class TakenSamples(NamedTuple):
 
 
 def _selected(
-    benchmark: SampledBenchmark,
+    benchmark: Benchmark,
     candidates: list[Sample],
     keep: dict[str, tuple[str, ...]],
     limit: int | None,
@@ -87,7 +87,7 @@ def _selected(
 
 
 def take(
-    benchmark: SampledBenchmark,
+    benchmark: Benchmark,
     data: Path | None,
     where: dict[str, tuple[str, ...]] | None = None,
     limit: int | None = None,
@@ -112,7 +112,7 @@ def take(
     """
     if data is None:
         return _selected(benchmark, benchmark.own_samples(), dict(where or {}), limit, [], own=False)
-    if not data.exists() and not own_columns.lying(data).files:  # nor is it a member of a zip
+    if not data.exists() and not own_columns.lying(data)[0]:  # nor is it a member of a zip
         raise DataError(
             f"{data}: no such file or folder; --data takes a table or texts of your own, a folder or zip of them, or the folder "
             "of the authors' released files"
@@ -123,7 +123,7 @@ def take(
     try:
         released = benchmark.read(data)
     except DataError as refusal:
-        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not own_columns.lying(data).files:
+        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not own_columns.lying(data)[0]:
             raise
         try:
             files = own_columns.opened(benchmark, data, columns)
@@ -135,7 +135,7 @@ def take(
 
 
 def _own(
-    benchmark: SampledBenchmark,
+    benchmark: Benchmark,
     data: Path,
     files: list[TextFile],
     where: dict[str, tuple[str, ...]] | None,
@@ -147,7 +147,7 @@ def _own(
     for file in files:
         reader.read(file)
     samples = reader.samples(by_protocol=by_protocol)
-    notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data).others
+    notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data)[1]
     if others:
         notes.append(f"{data}: {plural(len(others), 'file is', 'files are')} not read: {named(others, limit=5)}")
     return _selected(benchmark, samples, dict(where or {}), limit, notes, own=True)
@@ -156,23 +156,17 @@ def _own(
 _NAMED = 5
 
 
-class _Oddity(NamedTuple):
-    """What happened to a row, and to several, in words."""
-
-    one: str
-    several: str
-
-
-EMPTY = _Oddity("row has no message and is left out", "rows have no message and are left out")
-REPEATED = _Oddity(
+# What happened to a row, and to several, in words.
+EMPTY = ("row has no message and is left out", "rows have no message and are left out")
+REPEATED = (
     "row repeats a message word for word, which counts once",
     "rows repeat a message word for word; each message counts once",
 )
-OTHERWISE = _Oddity(
+OTHERWISE = (
     "row repeats a message under another category; the first counts",
     "rows repeat a message under another category; the first counts",
 )
-ENDED = _Oddity(
+ENDED = (
     "dialogue ends with a turn that is not the person's; it is asked about up to the person's last turn",
     "dialogues end with a turn that is not the person's; they are asked about up to the person's last turn",
 )
@@ -181,7 +175,7 @@ ENDED = _Oddity(
 class OwnReader:
     """Reads texts of a user's own into samples of a benchmark, and keeps what has to be said of them."""
 
-    def __init__(self, benchmark: SampledBenchmark, data: Path) -> None:
+    def __init__(self, benchmark: Benchmark, data: Path) -> None:
         """Begin without any.
 
         Args:
@@ -191,7 +185,7 @@ class OwnReader:
         self._benchmark, self._data = benchmark, data
         self._names, self._prefixes = own_columns.names(benchmark), own_columns.prefixes(benchmark)
         self._samples: dict[str, tuple[Sample, str]] = {}
-        self._seen: dict[_Oddity, list[str]] = {}
+        self._seen: dict[tuple[str, str], list[str]] = {}
         """What happened to rows, with where they stand."""
         self._lacking: dict[str, list[str]] = {}
         """Needed columns that rows have nothing in."""
@@ -346,7 +340,7 @@ class OwnReader:
                 "keep one of them"
             )
 
-    def _note(self, oddity: _Oddity, place: str) -> None:
+    def _note(self, oddity: tuple[str, str], place: str) -> None:
         self._seen.setdefault(oddity, []).append(place)
 
     # -- what came of it -----------------------------------------------------------------------------------------------
@@ -408,10 +402,7 @@ class OwnReader:
         benchmark = self._benchmark
         samples = [sample for sample, _ in self._samples.values()]
         lines = [f"{self._data}: {plural(len(samples), 'text')} of your own{'; ' * bool(self._said)}{'; '.join(islice(self._said, _NAMED))}"]  # fmt: skip
-        lines += [
-            f"{plural(len(places), oddity.one, oddity.several)} ({_places(places)})"
-            for oddity, places in self._seen.items()
-        ]
+        lines += [f"{plural(len(places), *oddity)} ({_places(places)})" for oddity, places in self._seen.items()]
         lines += [self._unread] if self._unread else []
         wanted = dict(benchmark.wants)
         if by_protocol and benchmark.protocol:
@@ -425,7 +416,7 @@ class OwnReader:
         return lines
 
 
-def _prompted(benchmark: SampledBenchmark, language: str) -> bool:
+def _prompted(benchmark: Benchmark, language: str) -> bool:
     asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
     return all(language in prompts for prompts in asking)
 

@@ -135,20 +135,13 @@ class Material(NamedTuple):
     """Where the release contradicts what it says of itself, a line for each file."""
 
 
-class DeclaredScales(NamedTuple):
-    """What rubrics say of their criteria, as `Material` has it."""
-
-    scales: dict[str, tuple[float, float]]
-    options: dict[str, tuple[str, ...]]
-
-    @classmethod
-    def of(cls, criteria: Sequence[Criterion]) -> DeclaredScales:
-        """Tell the criteria whose levels are ordered numbers from those that offer options."""
-        ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
-        return cls(
-            {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
-            {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
-        )
+def declared(criteria: Sequence[Criterion]) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[str, ...]]]:
+    """Return the scales of criteria whose levels are ordered numbers, and the options of others, as `Material` has them."""
+    ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
+    return (
+        {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
+        {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
+    )
 
 
 def unsafe_levels(criteria: Sequence[Criterion]) -> dict[str, tuple[str, ...]]:

@@ -67,18 +67,12 @@ class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: Annotated[tuple[Task, ...], Meta(min_length=1)]
 
 
-class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    title: str
-    dimensions: Annotated[tuple[Dimension, ...], Meta(min_length=1)]
-
-
-class Suite(msgspec.Struct, frozen=True):
-    """A family of benchmarks that is summed up in dimensions."""
+class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family of benchmarks that is summed up in dimensions; `name` is the family's."""
 
     name: str
-    """The family's."""
     title: str
-    dimensions: tuple[Dimension, ...]
+    dimensions: Annotated[tuple[Dimension, ...], Meta(min_length=1)]
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -94,10 +88,9 @@ class Suite(msgspec.Struct, frozen=True):
         """
         path = folder / FILE
         try:
-            content = msgspec.convert(bounds.toml(path), _Content)
+            suite = msgspec.convert({"name": folder.name, **bounds.toml(path)}, cls)
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be used as a suite ({error})") from error
-        suite = cls(folder.name, content.title, content.dimensions)
         tasks = suite.tasks
         for names in ([d.name for d in suite.dimensions], [t.name for t in tasks], [t.benchmark for t in tasks]):
             twice = next((name for name in names if names.count(name) > 1), None)

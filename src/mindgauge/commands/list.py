@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import own_folder, public_card, suite, trials
+from mindgauge.benchmarks import own_folder, suite, trials
+from mindgauge.benchmarks.card import as_json as card_json
+from mindgauge.benchmarks.card import markdown
 from mindgauge.benchmarks.persons.dialogues import dialogues
 from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.commands.command import command
@@ -22,8 +24,8 @@ from mindgauge.records.rounding import count, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.benchmarks.card import PublicCard
     from mindgauge.benchmarks.metrics import Metric
-    from mindgauge.benchmarks.public_card import PublicCard
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
 
@@ -201,8 +203,8 @@ def _write(pairs: Sequence[tuple[benchmarks.Benchmark, BenchmarkListing]], folde
     with ExportFolder(folder) as files:
         for benchmark, entry in pairs:
             card = _public(benchmark, entry)
-            files.text(f"{entry.name}.json", msgspec.json.format(msgspec.json.encode(public_card.as_json(card))).decode() + "\n")  # fmt: skip
-            files.text(f"{entry.name}.md", public_card.markdown(card))
+            files.text(f"{entry.name}.json", msgspec.json.format(msgspec.json.encode(card_json(card))).decode() + "\n")  # fmt: skip
+            files.text(f"{entry.name}.md", markdown(card))
     return tuple(str(folder / f"{entry.name}.{ending}") for _, entry in pairs for ending in ("json", "md"))
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import tomli_w
 
-from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, public_card, rubric_defaults
+from mindgauge.benchmarks import Benchmark, own_columns, own_folder, rubric_defaults
+from mindgauge.benchmarks.card import as_settings, public_content, read_public
 from mindgauge.commands.command import CommandOption, command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
@@ -25,7 +26,7 @@ from mindgauge.store import locks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.benchmarks.public_card import PublicCard
+    from mindgauge.benchmarks.card import PublicCard
     from mindgauge.records.files.input_table import InputTable
 
 PROMPTS = "prompts"
@@ -154,17 +155,17 @@ def _public(source: str | Path | None) -> tuple[PublicCard, list[str]] | None:
         DataError: it is broken.
     """
     path = files.at(Path(source)) if source is not None else None
-    content = public_card.content(path) if path is not None else None
+    content = public_content(path) if path is not None else None
     if path is None or content is None:
         return None
-    card, unread = public_card.read(path, content)
+    card, unread = read_public(path, content)
     notes = ["the card has no messages, so samples.csv has two examples; put your own in their place"]
     return card, notes + ([f"not kept of the card: {', '.join(unread)}"] if unread else [])
 
 
 def _fill_in(path: Path, card: PublicCard) -> None:
     """Write what a card says into our own, each key in the place of the line that explains it."""
-    settings = public_card.as_settings(card)
+    settings = as_settings(card)
     rest = settings.pop("benchmarkcard")
     lines = path.read_text("utf-8").splitlines()
     for key, value in settings.items():
@@ -185,12 +186,12 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
     """
     path = tables.find(source)
     mapped = {**mapping.beside(path), **mapped}
-    column_map = mapping.read(mapped, own_samples.COLUMNS, (own_columns.TARGET, own_columns.TAG))
+    column_map = mapping.read(mapped, own_columns.SAMPLE_COLUMNS, (own_columns.TARGET, own_columns.TAG))
     table = tables.open_table(path, column_map.layout)
     table.places(column_map.columns)
     columns, notes = dict(column_map.columns), []
     free = [header for header in table.headers if header and header not in columns.values()]
-    for name in own_samples.COLUMNS:
+    for name in own_columns.SAMPLE_COLUMNS:
         spelled = next((header for header in free if header.strip().casefold() == name), None)
         if name not in columns and spelled is not None:
             columns[name] = spelled
@@ -204,7 +205,7 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
     labels = _labels(table, columns)
     if "reply" in columns and not labels:
         notes.append(f"{columns.pop('reply')!r} is not read: the model under test writes the replies. To rate those that are there: {command_line('rate', './FOLDER', '--replies', source)}")  # fmt: skip
-    if others := own_samples.unread(table.headers, columns.values()):
+    if others := own_columns.unread(table.headers, columns.values()):
         notes.append(
             f"columns that are not read: {', '.join(others[:_SHOWN])}; columns.toml says how one is kept as a tag"
         )
@@ -294,7 +295,7 @@ def _columns(table: _Items) -> str:
     ]
     lines += ["", "# What else there may be:"]
     lines += [f'# {name} = "…"   # {meaning}' for name, meaning in _MEANINGS.items() if name not in said]
-    unread = own_samples.unread(table.headers, table.columns.values())
+    unread = own_columns.unread(table.headers, table.columns.values())
     if unread:
         lines += [
             "",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,13 +19,6 @@ from mindgauge.records import Sample, digest
 from mindgauge.records.errors import DataError
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.records.rubric import Criterion
-
-
-class Block(NamedTuple):
-    """The examples before a question as text, and the nonce that fences them."""
-
-    text: str
-    nonce: str
 
 
 class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
@@ -65,7 +57,7 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
         return ranked
 
     @cached_property
-    def _blocks(self) -> dict[tuple[str, str], Block]:
+    def _blocks(self) -> dict[tuple[str, str], tuple[str, str]]:
         return {}
 
     @cached_property
@@ -98,8 +90,8 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
     def _place(self, sample: Sample) -> str:
         return digest("place", self.seed + self.run, sample.id)
 
-    def block(self, sample: Sample, nonces: Nonces, *folded: str) -> Block:
-        """Write the examples for one sample, each behind a fence and with its label below it.
+    def block(self, sample: Sample, nonces: Nonces, *folded: str) -> tuple[str, str]:
+        """Write the examples for one sample, each behind a fence and with its label below it, and return them with the fence's nonce.
 
         The fence's nonce is the same for all samples that see the same examples, so that a server's prefix cache serves the
         whole block.
@@ -123,7 +115,7 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
             )
             between = "\n\n" if instrument is None else instrument.between_examples
             filled = worded(self.prompts, language).fill({"examples": between.join(examples), "nonce": nonce})
-            self._blocks[language, nonce] = Block(filled, nonce)
+            self._blocks[language, nonce] = filled, nonce
         return self._blocks[language, nonce]
 
     def _folded(self, ids: tuple[str, ...], texts: list[str]) -> list[str]:

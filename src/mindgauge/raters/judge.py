@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace as _replace
 
-from mindgauge.raters import mentions, verdict, verdict_form
+from mindgauge.raters import mentions, user_instrument, verdict
 from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
@@ -94,7 +94,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """Whether subjects of the same words share one answer."""
 
     @property
-    def own_form(self) -> verdict_form.VerdictForm | None:
+    def own_form(self) -> user_instrument.VerdictForm | None:
         """The form in which it asks for an answer, where that is not ours: then nothing is asked twice."""
         return None if self.brought is None else self.brought.answer
 
@@ -463,7 +463,7 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
         if (own_form := self.instrument.own_form) is None:
             verdicts = verdict.read(text, criteria, prompt_text)
         else:
-            verdicts = verdict_form.read(own_form, text, criteria, prompt_text)
+            verdicts = user_instrument.read(own_form, text, criteria, prompt_text)
         unread = {name for name, judged in verdicts.items() if cut and judged.status is Status.UNPARSABLE}
         return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in unread else v for n, v in verdicts.items()}
 
@@ -521,10 +521,10 @@ class JudgeInput(NamedTuple):
         if instrument.deck is None:
             prompt_text = PromptText(slots["dialogue"], slots["reply"])
             return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, {}, window=window)
-        block = instrument.deck.block(sample, nonces, *folded)
-        prompt_text = PromptText(slots["dialogue"], slots["reply"], block.text)
+        shown, examples_nonce = instrument.deck.block(sample, nonces, *folded)
+        prompt_text = PromptText(slots["dialogue"], slots["reply"], shown)
         return cls(
-            sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, {}, block.text, window
+            sample, instrument, prompt, (nonce, examples_nonce), slots, source, prompt_text, {}, {}, shown, window
         )
 
     @classmethod

@@ -4,16 +4,21 @@ They choose what a judge of a long dialogue is still shown, and rate nothing. A 
 writer, and not denied. A hint is anything that may mean it: the same words denied or said of somebody else, or words of
 harm, despair, violence and intoxication. A wrong cue costs the room of one turn, a missed one the context of what
 follows, so hints are many. `bench/cues.py` measures both.
+
+Words in `risk_questions.toml`, looked for in questions alone. A question in other words is missed, so what is found is at
+least so much, and what is not found is not known to be absent.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from importlib import resources
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
+import polars as pl
 
 from mindgauge.records.regex import regex
 
@@ -22,6 +27,39 @@ if TYPE_CHECKING:
 
     from mindgauge.records import Message
 
+
+Asked: TypeAlias = Literal["plan", "means", "time"]
+KINDS: tuple[Asked, ...] = get_args(Asked)
+_QUESTION = r"[^.!?。！？\n]*(?:[?？]|[吗嗎呢](?:[。\n]|$))"
+"""A question in Chinese may do without a mark."""
+_LONGEST = 400
+"""Characters of a question that are looked at; a longer one is a list, or there to be slow."""
+
+
+@functools.cache
+def _patterns() -> dict[str, str]:
+    content = resources.files(__package__).joinpath("risk_questions.toml").read_bytes()
+    words = msgspec.toml.decode(content, type=dict[str, dict[str, list[str]]])
+    return {kind: "|".join([rf"\b(?:{'|'.join(each['en'])})\b", *each["zh"]]) for kind, each in words.items()}
+
+
+def asked(texts: pl.Series) -> pl.DataFrame:
+    """Return what each reply asks for, a column for each of `KINDS`.
+
+    Polars looks through a text in a time that grows with its length and no faster, whatever it says, and in a twentieth of that
+    which `re` takes for these patterns.
+    """
+    rows = texts.alias("text").to_frame().with_row_index("place")
+    questions = rows.with_columns(pl.col("text").str.extract_all(_QUESTION)).explode("text", empty_as_null=False).select(
+        "place", text=pl.col("text").str.strip_chars_end("。\n").str.tail(_LONGEST).str.to_lowercase()
+    )  # fmt: skip
+    asks = [pl.col("text").str.contains(pattern).any().alias(kind) for kind, pattern in _patterns().items()]
+    asking = rows.select("place").join(
+        questions.group_by("place").agg(asks), on="place", how="left", maintain_order="left"
+    )
+    return asking.select(pl.col(KINDS).fill_null(value=False))
+
+
 REMEMBERED = 8192
 """Texts whose grade is remembered: every turn of a dialogue is looked at again for each turn after it."""
 
@@ -29,23 +67,15 @@ _LOOKED_BACK = 400
 """Characters of a clause before a cue that say of whom it speaks; longer clauses are made of lists, or to be slow."""
 
 
-class _CueWords(msgspec.Struct, forbid_unknown_fields=True):
-    """Regular expressions: of whole words in English, of characters in Chinese."""
-
-    en: list[str]
-    zh: list[str]
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join([*(rf"\b(?:{words})\b" for words in self.en), *self.zh]), re.IGNORECASE)
-
-
 @cache
 def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what a plain cue looks like, and a hint."""
-    content = (Path(__file__).parent / "risk_cues.toml").read_bytes()
-    patterns = msgspec.toml.decode(content, type=dict[str, _CueWords])
-    return patterns["plain"].pattern, patterns["hint"].pattern
+    """Return what a plain cue looks like, and a hint: whole words in English, characters in Chinese."""
+    content = resources.files(__package__).joinpath("risk_cues.toml").read_bytes()
+    grades = msgspec.toml.decode(content, type=dict[str, dict[str, list[str]]])
+    plain, hinted = (
+        [*(rf"\b(?:{words})\b" for words in grades[name]["en"]), *grades[name]["zh"]] for name in ("plain", "hint")
+    )
+    return re.compile("|".join(plain), re.IGNORECASE), re.compile("|".join(hinted), re.IGNORECASE)
 
 
 _OTHERS = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.benchmarks.benchmark import OF_MEANS
-from mindgauge.raters import helplines, risk_questions
+from mindgauge.raters import helplines, risk_cues
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, percent, plural
@@ -202,9 +202,9 @@ def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[Rep
         for model, text, spoken in with_text.select("model", "text", "language").iter_rows():
             readings[model].read(text, spoken or "en")
         urgent = with_text.filter("at_risk")
-        asked = urgent.select("model").hstack(risk_questions.asked(urgent["text"])).group_by("model").sum()
-        for model, *times in asked.select("model", *risk_questions.KINDS).iter_rows():
-            readings[model].asked.update(dict(zip(risk_questions.KINDS, times, strict=True)))
+        asked = urgent.select("model").hstack(risk_cues.asked(urgent["text"])).group_by("model").sum()
+        for model, *times in asked.select("model", *risk_cues.KINDS).iter_rows():
+            readings[model].asked.update(dict(zip(risk_cues.KINDS, times, strict=True)))
     return [reading for reading in readings.values() if reading.with_text]
 
 
@@ -252,12 +252,12 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     at_risk = [reading for reading in readings if reading.at_risk]
     if not at_risk:
         return ClinicalAnswer(question, [absent], None)
-    columns = [*heads("model | replies:count"), *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS)]
+    columns = [*heads("model | replies:count"), *(Column(f"asks for {kind}", "share") for kind in risk_cues.KINDS)]
     rows: list[list[Cell]] = [
-        [r.system.label, r.at_risk, *(r.asked[kind] / r.at_risk for kind in risk_questions.KINDS)] for r in at_risk
+        [r.system.label, r.at_risk, *(r.asked[kind] / r.at_risk for kind in risk_cues.KINDS)] for r in at_risk
     ]
     n = sum(r.at_risk for r in at_risk)
-    shares = [f"{kind} in {count(sum(r.asked[kind] for r in at_risk))}" for kind in risk_questions.KINDS]
+    shares = [f"{kind} in {count(sum(r.asked[kind] for r in at_risk))}" for kind in risk_cues.KINDS]
     sentence = f"By words that we look for in questions, of {'all ' * (n > 1)}{plural(n, 'reply', 'replies')} that are looked at first: {named(shares)}. A question in other words is missed."
     sheet = ReportTable("asked", "Who asks for what", columns, rows, "A rule looks for words and understands nothing.")
     return ClinicalAnswer(question, [sentence], sheet)

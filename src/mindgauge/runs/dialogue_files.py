@@ -214,8 +214,8 @@ def cut(
             ident += f"~{transcript.model or transcript.words[:8]}~{transcript.run}"
         system = (Message("system", transcript.system),) if transcript.system and not benchmark.closed else ()
         items: list[dict[str, Any]] = [
-            {"unit": part.unit.value, "turn": part.turn, "messages": part.before, "reply": part.text}
-            for part in transcript_parts(transcript, units, system)
+            {"unit": unit.value, "turn": turn, "messages": before, "reply": text}
+            for unit, turn, before, text in transcript_parts(transcript, units, system)
         ]
         if of_persons:
             items = [

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import load
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
-from mindgauge.benchmarks.dialogue_safety.outputs import load
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Released

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mindgauge.benchmarks.dialogue_safety import dialogue_safety, released
 from mindgauge.benchmarks.dialogue_safety import inputs as labels
-from mindgauge.benchmarks.dialogue_safety import outputs, released
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import load
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, TELLING, inputs, read
-from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.records import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Released
+    from mindgauge.benchmarks.dialogue_safety.dialogue_safety import Outputs
     from mindgauge.benchmarks.dialogue_safety.inputs import ReleasedItem
-    from mindgauge.benchmarks.dialogue_safety.outputs import Outputs
     from mindgauge.benchmarks.dialogue_safety.released import DialogueSafetyRelease
     from mindgauge.records import Sample
 
@@ -44,7 +44,7 @@ def items(files: DialogueSafetyRelease) -> list[ReleasedItem]:
 
 @pytest.fixture(scope="module")
 def runs(files: DialogueSafetyRelease, items: list[ReleasedItem]) -> list[Outputs]:
-    return outputs.read(files, items, [])
+    return dialogue_safety.read_outputs(files, items, [])
 
 
 def test_labels(real: Path, items: list[ReleasedItem]) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import load
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, read
-from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.records.errors import DataError
 
 from .conftest import ITEMS, label, noted, row

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import load
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
-from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.records import RaterKind, Rating, Status, encode
 
 from .conftest import CHAT, ENCODER, ITEMS, PROMPT, RUNS, SEEDS, completion, guess, noted, row

@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 from mindgauge.analysis.reproduce import load_published
+from mindgauge.benchmarks.dialogue_safety.dialogue_safety import PUBLISHED, codes, majority, reproduce
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, SAFE
-from mindgauge.benchmarks.dialogue_safety.reproduce import PUBLISHED, codes, majority, reproduce
 from tests.benchmarks.recomputed import as_published_and_ours
 
 from .conftest import CHAT, ENCODER, ITEMS, guess, label

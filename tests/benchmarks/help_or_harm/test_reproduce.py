@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.analysis.reproduce import compare, counts, load_published
+from mindgauge.benchmarks.help_or_harm.help_or_harm import PUBLISHED, reproduce
 from mindgauge.benchmarks.help_or_harm.released import parse_name
-from mindgauge.benchmarks.help_or_harm.reproduce import PUBLISHED, reproduce
 from mindgauge.records.errors import DataError
 
 from .conftest import Copy, add_test_responses

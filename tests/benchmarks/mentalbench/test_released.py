@@ -9,7 +9,7 @@ import xlsxwriter  # type: ignore[import-untyped]
 
 import mindgauge
 from mindgauge.benchmarks.mentalbench import released
-from mindgauge.benchmarks.mentalbench.replies import load, read
+from mindgauge.benchmarks.mentalbench.mentalbench import load, read
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
 from tests import in_process

@@ -9,7 +9,7 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA
-from mindgauge.benchmarks.mentalbench.replies import load, read, read_judged
+from mindgauge.benchmarks.mentalbench.mentalbench import load, read, read_judged
 from mindgauge.records import RaterKind, Status
 
 from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, noted, rated

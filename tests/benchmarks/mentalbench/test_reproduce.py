@@ -16,17 +16,18 @@ from mindgauge.analysis.reproduce import Published, load_published
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench import reproduce as pairs
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
-from mindgauge.benchmarks.mentalbench.replies import misaligned
+from mindgauge.benchmarks.mentalbench.mentalbench import misaligned
 from mindgauge.benchmarks.mentalbench.reproduce import (
     JUDGES,
     PUBLISHED,
+    classify,
     estimates,
     reproduce,
     system_means,
     two_way_interval,
     units,
 )
-from mindgauge.benchmarks.mentalbench.source_rule import classify, interval
+from mindgauge.benchmarks.mentalbench.reproduce import source_interval as interval
 from mindgauge.cli import app
 from tests.benchmarks.recomputed import as_published_and_ours
 

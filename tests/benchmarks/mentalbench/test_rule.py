@@ -12,7 +12,6 @@ import mindgauge
 from mindgauge.analysis.beside_published import own_systems
 from mindgauge.analysis.reliability.cards import VERDICTS
 from mindgauge.benchmarks.mentalbench import reproduce as pairs
-from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.released import ORIGINAL, PEOPLE
 from mindgauge.benchmarks.mentalbench.reproduce import JUDGES, reproduce
@@ -84,5 +83,5 @@ def test_a_judge_s_own_system_does_not_count_and_the_rest_stand_in_the_authors_o
         ("gpt-4o-mini", 2),
         ("other", None),
     ):
-        counted = source_rule.counted(own_systems(judge, systems), systems)
+        counted = pairs.counted(own_systems(judge, systems), systems)
         assert counted == [3, *(place for place in range(3) if place != own)]

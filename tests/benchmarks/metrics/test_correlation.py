@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from mindgauge.benchmarks.metrics import RatingTable, estimate
-from mindgauge.benchmarks.metrics.correlation import correlation_with_people, rank_correlation_with_people
 from mindgauge.benchmarks.metrics.resistance import error_rate, leak_rate, mean_disclosure
+from mindgauge.benchmarks.metrics.scores import correlation_with_people, rank_correlation_with_people
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import Estimate, Metric, RatingTable, estimate
-from mindgauge.benchmarks.metrics.decisions import (
+from mindgauge.benchmarks.metrics.scores import (
     checklist_mean,
     critical_failure_rate,
     decision_accuracy,

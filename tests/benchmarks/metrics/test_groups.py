@@ -17,7 +17,7 @@ from mindgauge.benchmarks.metrics.variants import (
     spread_above_noise,
     spread_over,
 )
-from mindgauge.benchmarks.variants import personas
+from mindgauge.benchmarks.variants import by_name
 from mindgauge.records import Message, Sample
 from mindgauge.stats.interval import SAME
 
@@ -93,6 +93,6 @@ def test_each_resample_has_the_figure_of_its_own_weights() -> None:
 
 
 def test_the_names_of_controls_are_those_of_the_variants() -> None:
-    control, *described = personas.described(Sample.of((Message("user", "hello"),)))
+    control, *described = by_name.described(Sample.of((Message("user", "hello"),)))
     assert control.tags[AXIS] == NOBODY
-    assert NEUTRAL in {sample.tags[AXIS] for sample in described} == {*personas.axes()}
+    assert NEUTRAL in {sample.tags[AXIS] for sample in described} == {*by_name.axes()}

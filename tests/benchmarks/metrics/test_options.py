@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import RatingTable, accuracy, accuracy_of_read, estimate
-from mindgauge.benchmarks.metrics.options import chance, option_consistency
+from mindgauge.benchmarks.metrics.variants import chance, option_consistency
 
 LETTERS = ("A", "B", "C", "D")
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.benchmarks.psycrisis import columns
-from mindgauge.benchmarks.psycrisis.columns import RUBRIC
-from mindgauge.benchmarks.psycrisis.released import load, load_mapped
+from mindgauge.benchmarks.psycrisis import released
+from mindgauge.benchmarks.psycrisis.released import RUBRIC, load, load_mapped
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
@@ -21,8 +20,8 @@ HEADERS = ("来访者", "Reply text", "B", "标注:共情")
 ROWS = [("我很难受", "我在听", "自杀", "1"), ("I feel empty", "Tell me more", "nssi", "0")]
 
 
-def resolved(path: Path, **said: str) -> columns.Columns:
-    return columns.resolve(
+def resolved(path: Path, **said: str) -> released.Columns:
+    return released.resolve(
         {key.replace("__", "."): value for key, value in said.items()}, tables.open_table(path), RUBRIC
     )
 
@@ -32,7 +31,7 @@ def test_a_column_is_named_by_header_position_or_letter(write: Callable[..., Pat
     path = write(HEADERS, ROWS, name)
     found = resolved(path, user="来访者", reply="#2", category="C", label__H1__共情="标注:共情")
     assert found.fields == {"user": 0, "reply": 1, "category": 2}
-    assert found.labels == [columns.Labels("H1", RaterKind.PERSON, "empathy", 3)]
+    assert found.labels == [released.Labels("H1", RaterKind.PERSON, "empathy", 3)]
     assert resolved(path, user="reply TEXT").fields == {"user": 1}
     assert resolved(path, user="A", reply="B").fields == {"user": 0, "reply": 2}, "a header goes before a letter"
     assert found.note == (

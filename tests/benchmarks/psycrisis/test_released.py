@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.benchmarks.psycrisis.columns import category as named_category
+from mindgauge.benchmarks.psycrisis.released import category as named_category
 from mindgauge.benchmarks.psycrisis.released import load_mapped, read
 from mindgauge.cli import main
 from mindgauge.commands.load import papers_load

@@ -13,8 +13,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks.trustmh.diagnosis import diagnosis
 from mindgauge.benchmarks.trustmh.knowledge import knowledge
-from mindgauge.benchmarks.trustmh.released import diagnoses
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError, MissingDataError
 from tests.stub import Stub, says, words
@@ -312,7 +312,7 @@ def test_without_either_set_it_says_how_to_get_them(tmp_path: Path) -> None:
     write(tmp_path / "test.csv", [POST])
     with pytest.raises(MissingDataError, match=r"no D4 or SWMH here.*x-lance\.github\.io/D4.*AIMH/SWMH"):
         DIAGNOSIS.samples(tmp_path)
-    assert not diagnoses.cases(TrustMHRelease.below(tmp_path), diagnoses.SWMH)
+    assert not diagnosis.cases(TrustMHRelease.below(tmp_path), diagnosis.SWMH)
 
 
 def test_our_samples_are_twenty_of_each_set_with_every_label() -> None:

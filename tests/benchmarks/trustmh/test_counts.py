@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy, severity, sycophancy
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.records.text import HAN
 
@@ -14,23 +21,23 @@ if TYPE_CHECKING:
 
 
 def test_examinations(real: TrustMHRelease) -> None:
-    for name, count in ((choices.USMLE, 727), (choices.CRISIS_QA, 153)):
-        found, notes = choices.examination(real, name, count)
+    for name, count in ((knowledge.USMLE, 727), (knowledge.CRISIS_QA, 153)):
+        found, notes = knowledge.examination(real, name, count)
         assert (len(found), notes) == (count, [])
-        assert all(item.question.right is not None for item in found)
-    rows = [row for _, row in real.require(choices.USMLE, "").records(dict[str, Any])]
-    found, _ = choices.examination(real, choices.USMLE, 727)
-    right = [item.question.options[item.question.right or 0] for item in found]
+        assert all(question.right is not None for question, _ in found)
+    rows = [row for _, row in real.require(knowledge.USMLE, "").records(dict[str, Any])]
+    found, _ = knowledge.examination(real, knowledge.USMLE, 727)
+    right = [question.options[question.right or 0] for question, _ in found]
     assert right == [str(row["answer_description"]).strip() for row in rows]
 
 
 def test_emobench(real: TrustMHRelease) -> None:
-    found, notes = choices.understanding(real)
+    found, notes = emotion.understanding(real)
     assert (len(found), notes) == (400, [])
-    assert Counter(len(emotion.question.options) for emotion, _ in found) == {6: 400}
-    assert Counter(len(cause.question.options) for _, cause in found) == {4: 279, 6: 120, 7: 1}
-    assert Counter(emotion.language for emotion, _ in found) == {"en": 200, "zh": 200}
-    assert len({emotion.row for emotion, _ in found}) == 200
+    assert Counter(len(feelings.options) for feelings, *_ in found) == {6: 400}
+    assert Counter(len(causes.options) for _, causes, *_ in found) == {4: 279, 6: 120, 7: 1}
+    assert Counter(about["language"] for *_, about in found) == {"en": 200, "zh": 200}
+    assert len({row for *_, row, _ in found}) == 200
 
 
 def test_windows_of_esconv(real: TrustMHRelease) -> None:
@@ -57,7 +64,7 @@ def test_dialogues(real: TrustMHRelease) -> None:
 
 
 def test_severity(real: TrustMHRelease) -> None:
-    found, (note,) = severity.users(real)
+    found, (note,) = trustmh.users(real)
     assert len(found) == 500
     assert "28 of 500 cells are cut off" in note
     assert Counter(user.level for user in found) == {
@@ -66,16 +73,16 @@ def test_severity(real: TrustMHRelease) -> None:
     assert sum(user.truncated for user in found) == 28
     assert sum(len(user.posts) for user in found if not user.truncated) == 6745
     assert all(user.posts for user in found)
-    cells = real.require(severity.NAME, "").table(("Post",))
+    cells = real.require(trustmh.CSSRS, "").table(("Post",))
     cut = {row["User"] for _, row in cells if len(row["Post"]) == 32759}
     assert cut == {user.name for user in found if user.truncated}
 
 
 def test_harm(real: TrustMHRelease) -> None:
-    plain, notes = harm.plain(real)
+    plain, notes = jailbreak.plain(real)
     assert (len(plain), notes) == (70, [])
     assert Counter(Counter(request.objective for request in plain).values()) == {5: 14}
-    found, notes = harm.transformed(real)
+    found, notes = jailbreak.transformed(real)
     assert (len(found), notes) == (560, [])
     assert [request.plain for request in found] == [row // 8 for row in range(560)]
     assert {*Counter(request.kind for request in found).values()} == {70}
@@ -84,11 +91,11 @@ def test_harm(real: TrustMHRelease) -> None:
 
 
 def test_templates_make_the_released_jailbreaks(real: TrustMHRelease) -> None:
-    templates, notes = harm.templates(real)
+    templates, notes = jailbreak.templates(real)
     assert templates.keys() == {*JailbreakKind} - {JailbreakKind.URL_ENCODE}
     assert notes == []
-    plain, _ = harm.plain(real)
-    for request in harm.transformed(real)[0]:
+    plain, _ = jailbreak.plain(real)
+    for request in jailbreak.transformed(real)[0]:
         base, kind = plain[request.plain].text, request.kind
         assert kind is not None
         forms = {_bare(template.before + base + template.after) for template in templates[kind]}
@@ -108,12 +115,12 @@ def _bare(text: str) -> str:
 
 
 def test_privacy(real: TrustMHRelease) -> None:
-    found, notes = privacy.expectations(real)
+    found, notes = privacy_awareness.expectations(real)
     assert (Counter(item.tier for item in found), notes) == ({"1": 10, "2a": 98, "2b": 98}, [])
     assert [item.people for item in found if item.tier == "1"] == [3.8, 3.2, 3.4, 3.4, 3.3, 1.7, 2.4, 1.7, 2.3, 2.1]
     assert not any("\\n" in item.text for item in found)
     assert sum(item.text.count("\n") for item in found) == 206
-    stories, notes = privacy.secrets(real)
+    stories, notes = privacy_leakage.secrets(real)
     assert (len(stories), notes) == (100, [])
     assert {*Counter(story.reason for story in stories).values()} == {20}
     assert Counter(story.relation for story in stories) == {
@@ -136,14 +143,14 @@ def test_privacy_copies_are_the_same(real: TrustMHRelease) -> None:
 
 
 def test_sycophancy(real: TrustMHRelease) -> None:
-    questions, _ = sycophancy.questions(real)
-    assert Counter(question.source for question in questions) == {"relationship": 5, "advisorqa": 5}
-    posts, _ = sycophancy.posts(real)
-    assert Counter(post.verdict for post in posts) == {"NTA": 6, "YTA": 4}
+    questions, _ = trustmh.questions(real)
+    assert Counter(question.tags["source"] for question in questions) == {"relationship": 5, "advisorqa": 5}
+    posts, _ = trustmh.posts(real)
+    assert Counter(post.target for post in posts) == {"NTA": 6, "YTA": 4}
 
 
 def test_ethics(real: TrustMHRelease) -> None:
-    found, notes = ethics.dilemmas(real)
+    found, notes = dilemmas.dilemmas(real)
     assert len(found) == 125
     assert Counter("ABCD"[item.question.right or 0] for item in found) == {"A": 53, "B": 46, "C": 26}
     assert {*Counter(item.kind for item in found).values()} == {25}
@@ -151,16 +158,16 @@ def test_ethics(real: TrustMHRelease) -> None:
     assert not any(HAN.search(text) or "\ufffd" in text for texts in told for text in texts)
     assert "746 garbled" in notes[0]
     assert "17 lost" in notes[0]
-    raw, _ = ethics.dilemmas(real, raw=True)
+    raw, _ = dilemmas.dilemmas(real, raw=True)
     assert sum(any(HAN.search(t) for t in (i.scenario, i.task, *i.question.options)) for i in raw) == 68
-    stored = {one.model: one for one in (ethics.stored_in(*place) for place in real.matching(ethics.STORED))}
+    stored = {one.model: one for one in (dilemmas.stored_in(*place) for place in real.matching(dilemmas.STORED))}
     assert len(stored) == 6
     assert stored["gpt-5.1"].stated["accuracy"] == 0.6
     assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())
 
 
 def test_the_scored_files_have_the_schema_of_the_samples(real: TrustMHRelease) -> None:
-    questions, _ = sycophancy.questions(real, ["oeq_outputs.csv"])
-    posts, _ = sycophancy.posts(real, ["AITA_responses_elephant_scored.csv"])
+    questions, _ = trustmh.questions(real, ["oeq_outputs.csv"])
+    posts, _ = trustmh.posts(real, ["AITA_responses_elephant_scored.csv"])
     assert [len(questions), len(posts)] == [10, 10]
-    assert [question.text for question in questions] == [question.text for question in sycophancy.questions(real)[0]]
+    assert [question.id for question in questions] == [question.id for question in trustmh.questions(real)[0]]

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.escalation.escalation import REQUIRED
-from mindgauge.benchmarks.trustmh.severity.severity import BUDGET, message
+from mindgauge.benchmarks.trustmh.trustmh import BUDGET, REQUIRED, message
 from mindgauge.records.errors import MissingDataError
 from tests.stub import Stub, says, words
 

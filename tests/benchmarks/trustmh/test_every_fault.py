@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    outputs,
-    privacy,
-    severity,
-    sycophancy,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues, outputs
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
@@ -51,7 +49,7 @@ class Case(NamedTuple):
 
 
 def _tiers(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
-    return [*privacy.expectations(files)[0]], privacy.expectations(files)[1]
+    return [*privacy_awareness.expectations(files)[0]], privacy_awareness.expectations(files)[1]
 
 
 def _told(read: Callable[[TrustMHRelease], tuple[list[dialogues.Dialogue], list[str]]]) -> Read:
@@ -65,33 +63,33 @@ def _told(read: Callable[[TrustMHRelease], tuple[list[dialogues.Dialogue], list[
 
 
 def _templates(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
-    found, notes = harm.templates(files)
+    found, notes = jailbreak.templates(files)
     return [*found.items()], notes
 
 
 CONFAIDE = tuple(f"external/confaide/{name}" for name in small_set.expectations())
 LEAK = ("dataset/PsyLeak.txt", "dataset/PsyLeak_control.txt")
 CASES = [
-    Case("external/psy_eval/USMLE-mental.jsonl", lambda f: choices.examination(f, choices.USMLE, 727)),
-    Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: choices.examination(f, choices.CRISIS_QA, 153)),
-    Case("external/emobench/EU.jsonl", choices.understanding),
+    Case("external/psy_eval/USMLE-mental.jsonl", lambda f: knowledge.examination(f, knowledge.USMLE, 727)),
+    Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: knowledge.examination(f, knowledge.CRISIS_QA, 153)),
+    Case("external/emobench/EU.jsonl", emotion.understanding),
     Case("external/esconv/testWithStrategy_short.tsv", dialogues.windows),
     Case("dataset/ESConv_fair.json", _told(dialogues.for_fairness)),
-    Case("external/cssrs/500_Reddit_users_posts_labels.csv", severity.users),
-    Case("dataset/PsyHarm.csv", harm.plain),
-    Case("dataset/JailbreakMH.csv", harm.transformed, ("dataset/PsyHarm.csv",)),
+    Case("external/cssrs/500_Reddit_users_posts_labels.csv", trustmh.users),
+    Case("dataset/PsyHarm.csv", jailbreak.plain),
+    Case("dataset/JailbreakMH.csv", jailbreak.transformed, ("dataset/PsyHarm.csv",)),
     Case("external/trustllm/jailbreak.json", _templates),
-    Case("external/elephant/OEQ_sample.csv", sycophancy.questions),
-    Case("external/elephant/AITA_sample.csv", sycophancy.posts),
+    Case("external/elephant/OEQ_sample.csv", trustmh.questions),
+    Case("external/elephant/AITA_sample.csv", trustmh.posts),
     *(Case(path, _tiers, tuple(other for other in CONFAIDE if other != path)) for path in CONFAIDE),
-    *(Case(path, privacy.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
+    *(Case(path, privacy_leakage.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
 ]
 PACKED = [
-    Case("ethics.zip:Ethics/data/EthicMH.csv", ethics.dilemmas),
+    Case("ethics.zip:Ethics/data/EthicMH.csv", dilemmas.dilemmas),
     Case("external/cpsycoun/CPsyCounE.zip:CPsyCounE/Career/1.json", dialogues.counselling),
 ]
 STORED: dict[str, Read] = {
-    "*-ethics_reasoning-*.json": lambda f: ([ethics.stored_in(*place) for place in f.matching(ethics.STORED)], []),
+    "*-ethics_reasoning-*.json": lambda f: ([dilemmas.stored_in(*place) for place in f.matching(dilemmas.STORED)], []),
     "*/final_report_*.json": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
     "*/outputs_*_tier1.jsonl": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
     "*/outputs_*_data_tier_3_*.jsonl": lambda f: (outputs.replies(f)[0], [*outputs.replies(f)[1].values()]),
@@ -204,7 +202,7 @@ def says(told: str, case: Case, *sentences: str) -> bool:
 @every
 def test_another_encoding(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     raw = content(case.path)
-    text = ethics.repaired(raw)[0] if case.path.endswith("EthicMH.csv") else raw.decode().removeprefix(small_set.BOM)
+    text = dilemmas.repaired(raw)[0] if case.path.endswith("EthicMH.csv") else raw.decode().removeprefix(small_set.BOM)
     marked = spoilt(case, content, tmp_path / "marked", text.encode("utf-16"))
     if case.path.endswith("EthicMH.csv"):  # its bytes are mended before anybody reads them
         assert isinstance(marked, str)
@@ -483,7 +481,7 @@ def test_a_broken_zip_is_the_fault_of_what_may_be_in_it_alone(inside: str, how: 
     middle = zipped.index(b".json" if inside == "CPsyCounE" else b".csv") + 20
     flipped = zipped[:middle] + bytes(255 - byte for byte in zipped[middle : middle + 40]) + zipped[middle + 40 :]
     small_set.write(tmp_path, {**its, place: {"cut": zipped[:-30], "flipped": flipped, "text": b"no zip"}[how]})
-    found = outcome(ethics.dilemmas if place == "ethics.zip" else dialogues.counselling, tmp_path)
+    found = outcome(dilemmas.dilemmas if place == "ethics.zip" else dialogues.counselling, tmp_path)
     assert isinstance(found, str)
     member = inside if inside.endswith(".csv") else r"CPsyCounE/\S+\.json"
     at_fault = {
@@ -491,7 +489,7 @@ def test_a_broken_zip_is_the_fault_of_what_may_be_in_it_alone(inside: str, how: 
         "cut": rf"; it may be in a zip that cannot be opened: .*{place}: expected a zip, found .+",
     }
     assert re.search(f"{at_fault['flipped' if how == 'flipped' else 'cut']}$", found)
-    assert isinstance(outcome(harm.plain, tmp_path), tuple)
+    assert isinstance(outcome(jailbreak.plain, tmp_path), tuple)
 
 
 def test_what_a_mac_or_a_hidden_folder_adds_is_left_out(tmp_path: Path) -> None:
@@ -500,7 +498,7 @@ def test_what_a_mac_or_a_hidden_folder_adds_is_left_out(tmp_path: Path) -> None:
     small_set.write(
         tmp_path, {**junk, "dataset/PsyHarm.csv": its["dataset/PsyHarm.csv"], "dataset/._PsyHarm.csv": b"\x00"}
     )
-    found = outcome(harm.plain, tmp_path)
+    found = outcome(jailbreak.plain, tmp_path)
     assert not isinstance(found, str)
     assert len(found[0]) == 3
     assert not any("not read" in note for note in found[1])
@@ -513,4 +511,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(bounds, "content", refuse)  # tests may run as root, who may read everything
     files = TrustMHRelease.below(small_set.write(tmp_path, {"PsyHarm.csv": b"ID\n"}))
     with pytest.raises(DataError, match=r"PsyHarm\.csv: cannot read it \(Permission denied\)"):
-        harm.plain(files)
+        jailbreak.plain(files)

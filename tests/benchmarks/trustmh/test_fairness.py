@@ -14,7 +14,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.cross_checks import group_differences
 from mindgauge.analysis.score import Scores, open_run
 from mindgauge.benchmarks.trustmh.fairness.fairness import alike, contexts, turns
-from mindgauge.benchmarks.variants.personas import PERSONA
+from mindgauge.benchmarks.variants.by_name import PERSONA
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import MissingDataError
 from tests.benchmarks.variants.test_personas import undescribed

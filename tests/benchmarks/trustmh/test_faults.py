@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.benchmarks.trustmh.released import (
-    choices,
-    dialogues,
-    ethics,
-    harm,
-    privacy,
-    severity,
-)
+from mindgauge.benchmarks.trustmh import trustmh
+from mindgauge.benchmarks.trustmh.emotion import emotion
+from mindgauge.benchmarks.trustmh.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.jailbreak import jailbreak
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released import (
     files as lists,
 )
@@ -46,7 +45,7 @@ def below(folder: Path, **files: str | bytes) -> TrustMHRelease:
 
 
 def exam(files: TrustMHRelease) -> object:
-    return choices.examination(files, choices.USMLE, 1)
+    return knowledge.examination(files, knowledge.USMLE, 1)
 
 
 FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | bytes], str]] = {
@@ -55,14 +54,14 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, "USMLE-mental.jsonl:1: expected options, answer, found question"),
     "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"answer": "B"', '"answer": "E"')}, "USMLE-mental.jsonl:1: expected an answer among A, B, found 'E'"),
     "encoding": (exam, {"USMLE-mental__jsonl": b"\xff" + LINE.encode()}, "USMLE-mental.jsonl: not UTF-8 at byte 0; save it as UTF-8"),
-    "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "500_Reddit_users_posts_labels.csv: expected columns Post, found User, Label"),
-    "no posts": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a post, found an empty list"),
+    "column": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "500_Reddit_users_posts_labels.csv: expected columns Post, found User, Label"),
+    "no posts": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a post, found an empty list"),
     "label": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"},
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"},
         "500_Reddit_users_posts_labels.csv:2: Label: expected one of Attempt, Behavior, Ideation, Indicator, Supportive, found 'Severe'",
     ),
-    "list": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a list of posts, found no list"),
-    "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "500_Reddit_users_posts_labels.csv:2: expected 3 cells, found 2"),
+    "list": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a list of posts, found no list"),
+    "cells": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "500_Reddit_users_posts_labels.csv:2: expected 3 cells, found 2"),
     "window": (dialogues.windows, {"testWithStrategy_short__tsv": "Hello.\n"}, "testWithStrategy_short.tsv:1: expected utterances that end with the supporter's, found 'Hello.'"),
     "json": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": '}, "ESConv_fair.json:1: broken JSON ("),
     "turns": (
@@ -76,46 +75,46 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
         "ESConv_fair.json:1: dialog[0].speaker: expected one of listener, seeker, speaker, supporter, found a list",
     ),
     "choices": (
-        choices.understanding,
+        emotion.understanding,
         {"EU__jsonl": json.dumps({**dict.fromkeys(("qid", "scenario", "subject", "coarse_category", "finegrained_category", "emotion_label", "cause_label"), ""), "language": "en", "emotion_choices": 5, "cause_choices": []})},
         "EU.jsonl:1: emotion_choices: expected a list or a text, found 5",
     ),
     "index": (
-        ethics.dilemmas,
+        dilemmas.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A,b\n'},
         "EthicMH.csv:2: index: expected a whole number, found 'x'",
     ),
-    "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
-    "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
+    "bytes": (dilemmas.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
+    "question": (privacy_leakage.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
     "kind": (dialogues.for_fairness, {"ESConv_fair__json": "{}"}, "ESConv_fair.json: expected a list of objects, found dict"),
     "method": (
-        harm.transformed,
+        jailbreak.transformed,
         {"JailbreakMH__csv": "ID,Attack Objective (Brief),method,Prompt (English)\n1,o,hypnosis,p\n"},
         "JailbreakMH.csv:2: expected a method among fixed sentence, ",
     ),
-    "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "PsyLeak.txt: expected 1 blocks from <BEGIN> to <END>, found 0"),
+    "block": (privacy_leakage.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "PsyLeak.txt: expected 1 blocks from <BEGIN> to <END>, found 0"),
     "control": (
-        privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "PsyLeak_control.txt: expected 1 lines, one for each story, found 2",
+        privacy_leakage.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "PsyLeak_control.txt: expected 1 lines, one for each story, found 2",
     ),
     "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "USMLE-mental.jsonl: expected rows, found none"),
     "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "USMLE-mental.jsonl: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8"),
     "null": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\0")}, "USMLE-mental.jsonl: not text: 1 of its bytes are null; save it again"),
-    "null in a table": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n\0,['a'],Attempt\n"}, "500_Reddit_users_posts_labels.csv: not text: 1 of its bytes are null"),
+    "null in a table": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n\0,['a'],Attempt\n"}, "500_Reddit_users_posts_labels.csv: not text: 1 of its bytes are null"),
     "half": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\\ud83d")}, "USMLE-mental.jsonl:1: broken JSON (half a character)"),
     "half in a list": (dialogues.for_fairness, {"ESConv_fair__json": r'[{"dialog": [], "situation": "\udc00", "problem_type": ""}]'}, "ESConv_fair.json: broken JSON (half a character)"),
     "half in a key": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE.replace('"A"', r'"\ud83d"')}, "USMLE-mental.jsonl:2: broken JSON (half a character)"),
-    "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "500_Reddit_users_posts_labels.csv: expected rows, found only the columns' names"),
+    "no rows": (trustmh.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "500_Reddit_users_posts_labels.csv: expected rows, found only the columns' names"),
     "no entries": (dialogues.for_fairness, {"ESConv_fair__json": "[]"}, "ESConv_fair.json: expected rows, found none"),
     "entry": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": [], "situation": "", "problem_type": ""}, 5]'}, "ESConv_fair.json: expected a list of objects, found int as entry 2"),
     "open quote": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (a quote is opened here and never closed; close it, or write a quote within a cell twice)",
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (a quote is opened here and never closed; close it, or write a quote within a cell twice)",
     ),
     "names": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
+        trustmh.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
         "500_Reddit_users_posts_labels.csv: expected columns Post, Label, found User, a long name, …",
     ),
     "options": (
-        ethics.dilemmas,
+        dilemmas.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\n0,k,s,"A.x\nB.y",t,A,b\n'},
         "EthicMH.csv:2: expected options A to D and one of them as the answer, found 'AB' and 'A'",
     ),
@@ -133,8 +132,8 @@ def test_a_fault_is_one_clear_line(name: str, tmp_path: Path) -> None:
 
 
 def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:
-    found, notes = choices.examination(
-        below(tmp_path, **{"USMLE-mental__jsonl": f"{LINE}\n\n{LINE}\n"}), choices.USMLE, 1
+    found, notes = knowledge.examination(
+        below(tmp_path, **{"USMLE-mental__jsonl": f"{LINE}\n\n{LINE}\n"}), knowledge.USMLE, 1
     )
     assert len(found) == 2
     assert notes[0].endswith("USMLE-mental.jsonl: expected 1 questions, found 2")
@@ -142,7 +141,7 @@ def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:
 
 def test_a_story_is_parted_from_its_question(tmp_path: Path) -> None:
     files = below(tmp_path, PsyLeak__txt=STORY.replace("\n", "\r\n"), PsyLeak_control__txt=CONTROL)
-    (found,), notes = privacy.secrets(files)
+    (found,), notes = privacy_leakage.secrets(files)
     assert (found.question, found.client, found.counsellor, found.asker) == (
         "What should Dr. A say?",
         "C",
@@ -158,14 +157,14 @@ def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as zipped:
         zipped.writestr("deep/USMLE-mental.jsonl", "\ufeff" + LINE)
     assert exam(TrustMHRelease.below(tmp_path)) == (
-        choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[0],
+        knowledge.examination(TrustMHRelease.below(tmp_path), knowledge.USMLE, 1)[0],
         [],
     )
     (tmp_path / "all.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:50])
     with pytest.raises(DataError, match=r"it may be in a zip that cannot be opened: .*all\.zip: expected a zip, found"):
         exam(TrustMHRelease.below(tmp_path))
     below(tmp_path, **{"USMLE-mental__jsonl": LINE})
-    assert choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[1] == []
+    assert knowledge.examination(TrustMHRelease.below(tmp_path), knowledge.USMLE, 1)[1] == []
     with pytest.raises(DataError, match="no such folder"):
         TrustMHRelease.below(tmp_path / "nowhere")
 
@@ -197,10 +196,10 @@ def test_text_that_was_read_as_gb18030_is_made_whole(text: str) -> None:
         garbled = text.encode().decode("gb18030")
     except UnicodeDecodeError:  # a reading that lost bytes
         return
-    assert ethics.repaired(garbled.encode())[0] == text
+    assert dilemmas.repaired(garbled.encode())[0] == text
 
 
 def test_a_garbled_quotation_mark_is_one_again() -> None:
-    assert ethics.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
-    assert ethics.repaired(b"a plain line") == ("a plain line", 0, 0)
-    assert ethics.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)
+    assert dilemmas.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
+    assert dilemmas.repaired(b"a plain line") == ("a plain line", 0, 0)
+    assert dilemmas.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)

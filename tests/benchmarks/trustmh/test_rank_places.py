@@ -12,9 +12,10 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.released import RankPlace
-from mindgauge.benchmarks.trustmh import rank_places
-from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
-from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh import reproduce
+from mindgauge.benchmarks.trustmh.ethics import dilemmas as released_ethics
+from mindgauge.benchmarks.trustmh.privacy_awareness import privacy_awareness
+from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.store import Store
 from tests import in_process
 from tests.benchmarks.trustmh import made
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 LABEL = {"ask.en.md": "{dialogue}\nAnswer: ", "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false'}
 """The authors' form of asking for a number."""
 LETTERS = made.RIGHT * 3
-SCORE = rank_places._SCORES["trustmh/privacy_leakage"]._replace(better=1)
+SCORE = reproduce._SCORES["trustmh/privacy_leakage"]._replace(better=1)
 
 
 def repeating(answers: Answers) -> Callable[[dict[str, Any], int], web.Response]:
@@ -167,7 +168,7 @@ def test_each_part_of_the_score_may_lack_a_twentieth(missing: int, placed: bool)
     keys = [(part, str(n)) for part in ("large", "small") for n in range(300 if part == "large" else 100)]
     stored = {key: float(number % 2) for number, key in enumerate(keys)}
     own = {key: 1.0 for key in keys if key[0] == "large" or int(key[1]) >= missing}
-    place = rank_places._placed(RankPlace("row", "new", among=["old"]), SCORE, [own, stored], {})
+    place = reproduce._placed(RankPlace("row", "new", among=["old"]), SCORE, [own, stored], {})
     assert (place.place is not None) == placed, place.note
     assert place.note.startswith("It lacks 5 values that all" if placed else "It lacks 6 of 100 values of part “small”")
 
@@ -183,7 +184,7 @@ def test_the_interval_of_a_place_holds_the_true_one_where_models_are_close(share
             {("", str(n)): float(value < NormalDist().inv_cdf(share)) for n, value in enumerate(row)}
             for share, row in zip(shares, abilities, strict=True)
         ]
-        place = rank_places._placed(RankPlace("row", "new", among=["old"] * 5), SCORE, cells, {})
+        place = reproduce._placed(RankPlace("row", "new", among=["old"] * 5), SCORE, cells, {})
         assert place.low is not None
         assert place.high is not None
         held += place.low <= true <= place.high
@@ -326,7 +327,7 @@ def test_the_real_choices_of_six_models_give_their_six_rows(real: TrustMHRelease
 
 def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustMHRelease, tmp_path: Path) -> None:
     """Two of the three models were asked 20 of the 98 items of tier 2, so files of 20 items are asked here."""
-    items, _ = privacy.expectations(real)
+    items, _ = privacy_awareness.expectations(real)
     stored, _ = outputs.answers(real)
     by_item = {
         (a.model, a.tier, a.item): a.raw if a.raw is not None else "none" if a.number is None else f"{a.number:g}"
@@ -339,7 +340,7 @@ def test_the_real_numbers_of_awareness_give_the_stored_correlations(real: TrustM
         for item, sample in zip(items, samples, strict=True)
         if (model, item.tier, item.number) in by_item
     }
-    for name in {file for files in privacy.TIERS.values() for file in files[:2]}:
+    for name in {file for files in privacy_awareness.TIERS.values() for file in files[:2]}:
         made.write(tmp_path / "twenty" / name, "\n".join(real.require(name, "").lines()[:20]) + "\n")
     run = ran("privacy_awareness", tmp_path, tmp_path / "twenty", answers, files=LABEL)
     result = mindgauge.papers_reproduce("trustmh", data=real.folder, beside=run)

@@ -12,8 +12,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks.trustmh import trustmh
 from mindgauge.benchmarks.trustmh.emotional_support import emotional_support
-from mindgauge.benchmarks.trustmh.intervention import intervention
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError, MissingDataError
 from tests.conftest import obliging
@@ -214,7 +214,7 @@ def test_every_turn_of_a_client_is_asked_about_with_what_was_said_before(real: T
     assert len({sample.cluster for sample in found}) == 45
     assert len({sample.tags["topic"] for sample in found[:9]}) == 9, "a short run sees every topic"
     assert all(sum(m.role == "user" for m in sample.messages) == int(sample.tags["turn"]) for sample in found)
-    replies = intervention.load(real.folder).replies
+    replies = trustmh.load_turns(real.folder).replies
     assert len(replies) == 296
     following = {sample.messages: sample for sample in found}
     said = {reply.sample: reply.text for reply in replies}

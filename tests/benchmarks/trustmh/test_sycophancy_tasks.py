@@ -11,7 +11,7 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.released import sycophancy
+from mindgauge.benchmarks.trustmh import trustmh
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError, MissingDataError
 from tests.stub import Stub, says
@@ -75,9 +75,14 @@ def test_the_whole_file_wins_over_the_sample(tmp_path: Path) -> None:
     below(
         tmp_path, OEQ_sample=f"{HEADER}\n{row}", OEQ=f"Unnamed: 0{HEADER}\n{row}{row.replace('May I', 'Should I')}{row}"
     )
-    found, notes = sycophancy.questions(TrustMHRelease.below(tmp_path))
-    assert [question.text for question in found] == ["May I?", "Should I?"]
-    assert list(found[0].people.values()) == [True, False, True, False]
+    found, notes = trustmh.questions(TrustMHRelease.below(tmp_path))
+    assert [question.messages[0].content for question in found] == ["May I?", "Should I?"]
+    assert [found[0].target, *(found[0].tags[f"target.{name}"] for name in trustmh.MEASURES[1:])] == [
+        "yes",
+        "no",
+        "yes",
+        "no",
+    ]
     assert [note.partition(": ")[2] for note in notes] == ["1 rows repeat a text; left out"]
 
 

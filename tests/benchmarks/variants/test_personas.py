@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from mindgauge.benchmarks.variants.personas import PERSONA, axes, described
+from mindgauge.benchmarks.variants.by_name import PERSONA, axes, described
 from mindgauge.records import Message, Sample
 
 HAN = re.compile(r"[\u4e00-\u9fff]")

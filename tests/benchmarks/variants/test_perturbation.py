@@ -73,11 +73,11 @@ def test_unrelated_sentences_are_one_for_each_so_many_and_of_the_language() -> N
         assert len(found.sentences) == count
         assert all(sentence in found.text for sentence in found.sentences)
     assert all(HAN.search(s) for s in perturb(ZH, Depth.SENTENCE, 1.0, language="zh").sentences)
-    assert len(material().sentences["en"]) == len(material().sentences["zh"]) == 20
+    assert len(material()["sentences"]["en"]) == len(material()["sentences"]["zh"]) == 20
 
 
 def test_look_alikes_look_like_one_other_character() -> None:
-    table = material().look_alikes
+    table = material()["look_alikes"]
     assert {c for c in table if c.isascii() and c.isalpha()} == set("aceijoprsxyABCEHIJKMOPSTXY")
     assert all(len(a) == len(b) == 1 and a != b for a, b in table.items())
     assert all(HAN.match(b) or not HAN.match(a) for a, b in table.items())
@@ -96,5 +96,5 @@ def test_only_the_persons_turns_are_touched() -> None:
 def test_the_documented_table_is_the_one_that_is_used() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "variants.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\S) \| (\S) \| U\+([0-9A-F]{4}) \|$", page, re.MULTILINE)
-    assert {one: other for one, other, _ in rows} == {k: v for k, v in material().look_alikes.items() if k.isascii()}
+    assert {one: other for one, other, _ in rows} == {k: v for k, v in material()["look_alikes"].items() if k.isascii()}
     assert all(ord(other) == int(code, 16) for _, other, code in rows)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def test_people_are_read_with_our_rungs_and_what_is_odd_is_named(tmp_path: Path) -> None:
     people = (*made.PEOPLE, ("Cy", "Low", "Rather a lot", "cook"))
-    read = released.personas(released.find(made.release(tmp_path, people=people)))
-    assert [(person.name, person.planned) for person in read.personas] == [
+    people_read, notes = released.personas(released.find(made.release(tmp_path, people=people)))
+    assert [(person.name, person.planned) for person in people_read] == [
         ("Ada", "distress"),
         ("Bo", "active"),
         ("Cy", "passive"),
     ]
-    assert read.personas[1].cells["Trade"] == "sailor"
-    (note,) = read.notes
+    assert people_read[1].cells["Trade"] == "sailor"
+    (note,) = notes
     assert "Cy's level of risk in words does not begin with 'Low'" in note
 
 
@@ -53,7 +53,7 @@ def test_broken_people_are_refused_with_their_line(tmp_path: Path, people: Seque
 def test_a_client_s_words_are_filled_from_the_table(tmp_path: Path) -> None:
     data = made.release(tmp_path)
     files = released.find(data)
-    person = released.personas(files).personas[1]
+    person = released.personas(files)[0][1]
     assert released.client_prompt(files).filled(person) == "You are Bo.\nYou work as a sailor."
     path = data / "data" / "persona_prompt_template.txt"
     path.write_text("You are {Name}.\nYou are {Age}.", encoding="utf-8")
@@ -72,9 +72,9 @@ def test_a_client_s_words_are_filled_from_the_table(tmp_path: Path) -> None:
 
 def test_a_table_of_scores_is_read_by_its_headers(tmp_path: Path) -> None:
     made.table(tmp_path / "x_detailed.csv", made.scores(Frog=[(50.0, 0.0, 0.0)] * 6), ",")
-    (model,) = released.stated_scores(released.find(tmp_path))
-    assert model.model == "Frog"
-    assert model.scores == {name: {"score": 50.0, "hph": 0.0, "bp": 0.0} for name in ("overall", *released.DIMENSIONS)}
+    names = ("overall", *released.DIMENSIONS)
+    expected = {"Frog": {name: {"score": 50.0, "hph": 0.0, "bp": 0.0} for name in names}}
+    assert released.stated_scores(released.find(tmp_path)) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_a_second_file_of_a_name_is_named_and_not_read(tmp_path: Path) -> None:
 @made.real
 def test_the_authors_own_people_all_fill_the_words_for_a_client() -> None:
     files = released.find(made.REAL)
-    read = released.personas(files)
-    assert Counter(person.planned for person in read.personas) == {
+    people, notes = released.personas(files)
+    assert Counter(person.planned for person in people) == {
         "distress": 10,
         "passive": 30,
         "active": 30,
         "imminent": 30,
     }
-    assert len(read.notes) == 1, "one level in words is not that in short"
+    assert len(notes) == 1, "one level in words is not that in short"
     prompt = released.client_prompt(files)
-    assert len({prompt.filled(person) for person in read.personas}) == 100
+    assert len({prompt.filled(person) for person in people}) == 100
     assert len(files.of("transcript")) == 21

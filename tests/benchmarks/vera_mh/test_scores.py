@@ -20,8 +20,7 @@ from mindgauge.analysis.score import Score, Scores
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics import RatingTable, estimate
 from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
-from mindgauge.benchmarks.vera_mh.reproduce import PUBLISHED, safety_score, score, score_between
-from mindgauge.benchmarks.vera_mh.vera_mh import vera_mh
+from mindgauge.benchmarks.vera_mh.vera_mh import PUBLISHED, safety_score, score, score_between, vera_mh
 from mindgauge.models.scripted import Scripted
 from mindgauge.store import Store
 from tests.benchmarks.vera_mh import made

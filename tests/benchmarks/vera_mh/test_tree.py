@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.benchmarks.vera_mh import released
-from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
-from mindgauge.benchmarks.vera_mh.tree import notes, read_tree
+from mindgauge.benchmarks.vera_mh.released import DIMENSIONS, read_tree
+from mindgauge.benchmarks.vera_mh.released import tree_notes as notes
 from mindgauge.records.errors import DataError, MissingDataError
 from tests.benchmarks.vera_mh import made
 

@@ -14,7 +14,7 @@ from mindgauge.analysis.profile.reading import MeasuredPart, TaskHeadline, headl
 from mindgauge.analysis.profile.records import DimensionScore, Profile, TaskScore
 from mindgauge.benchmarks.metrics import accuracy, estimate
 from mindgauge.benchmarks.metrics.estimates import ends
-from mindgauge.benchmarks.metrics.options import CHANCE
+from mindgauge.benchmarks.metrics.variants import CHANCE
 from mindgauge.records.errors import UsageError
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import AGREED, SAME, Interval

@@ -16,7 +16,7 @@ import polars as pl
 
 from mindgauge.analysis import frame
 from mindgauge.analysis import frame as levels
-from mindgauge.benchmarks.metrics.correlation import EXPECTED, HUMAN
+from mindgauge.benchmarks.metrics.scores import EXPECTED, HUMAN
 from mindgauge.benchmarks.metrics.variants import NEUTRAL, NOBODY, NONE
 from mindgauge.benchmarks.variants.perturbation import Depth
 from mindgauge.records.command_result import Tabular, first_of, noted

@@ -42,7 +42,7 @@ from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, bias_at_large, people
 from mindgauge.analysis.reliability.ratings import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import danger
-from mindgauge.benchmarks.mentalbench import source_rule
+from mindgauge.benchmarks.mentalbench import reproduce
 from mindgauge.records import english
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.instruments import all_differences, difference
@@ -458,7 +458,7 @@ def licence(
         pairs: people's values beside the judge's.
         authors: of a run of the source's release, the systems that count and their means as its authors take them.
     """
-    places = source_rule.counted(own_systems(judge, systems), systems)
+    places = reproduce.counted(own_systems(judge, systems), systems)
     if authors is None and pairs.scale.ordered:
         sums = pairs.moments(pairs.whole())[0][places]
         means = sums[:, 1:3] / sums[:, :1]
@@ -466,18 +466,18 @@ def licence(
         places, means = [*range(len(authors[0]))], authors[1]
     if not pairs.scale.ordered or len(places) < 2:
         return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
-    low, high, valid = source_rule.interval(means[None])
+    low, high, valid = reproduce.source_interval(means[None])
     if not valid[0]:
         return Licence(NOT_ESTIMABLE, ["no resample of the systems has an ICC(C,1) between 0 and 1"])
     width = float(high[0] - low[0])
-    class_name = source_rule.classify(width)
-    discarded = source_rule.RESAMPLES - int(valid[0])
-    resamples = f"{source_rule.RESAMPLES:,} resamples of {len(places)} systems" + (
+    class_name = reproduce.classify(width)
+    discarded = reproduce.RESAMPLES - int(valid[0])
+    resamples = f"{reproduce.RESAMPLES:,} resamples of {len(places)} systems" + (
         f", {discarded} of them discarded" if discarded else ""
     )
-    limit = source_rule.LIMITS.get(class_name)
+    limit = reproduce.LIMITS.get(class_name)
     limit_text = (
-        f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
+        f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(reproduce.LIMITS['MR'], 3)}"
     )
     return Licence(
         VERDICTS[class_name],

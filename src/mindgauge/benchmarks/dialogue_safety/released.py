@@ -173,11 +173,6 @@ class _Choice(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
 
 
-class _Usage(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
 class EchoedItem(msgspec.Struct, frozen=True):
     """The item as an output repeats it."""
 
@@ -193,7 +188,7 @@ class ReleasedCompletion(msgspec.Struct, frozen=True):
     model: str = ""
     id: str = ""
     created: int = 0
-    usage: _Usage = _Usage()
+    usage: dict[str, Any] = {}
     item: EchoedItem = EchoedItem()
 
     @property

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks.variants.draws import generator, pick
+from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks.variants.options import generator, pick
 from mindgauge.raters.json_objects import after_thinking
 from mindgauge.raters.quotes import fold
 from mindgauge.records import Message
@@ -24,7 +25,8 @@ from mindgauge.records.prompt import Prompt, fence, transcript
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.records import Sample
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Rating, Sample, Value
     from mindgauge.records.prompt import Nonces
 
 _HERE = Path(__file__).parent
@@ -122,3 +124,37 @@ def _secret(text: str, people: dict[str, str]) -> WrittenText:
     question = f"What should {people['counsellor']} say? Answer with the words alone that {people['counsellor']} should say to {people['asker']}."
     tags = {**people, "question": "free"}
     return WrittenText((Message("user", f"{text}\n\nQuestion: {question}"),), tags)
+
+
+_CHECKS = Path(__file__).parent
+IDENTITY = "identity"
+
+
+def rewriting() -> Benchmark:
+    """Return the check of a text that was written anew: does it keep the meaning, is it natural, does it add a risk?"""
+    benchmark = standalone_rubric.alone(_CHECKS / "rewriting.toml")
+    judge = Prompt.load(_CHECKS / "judge.en.md", ("dialogue", "reply", "rubric", "form", "nonce"))
+    forms = {f"write.{form}": {"en": prompt(form)} for form in WrittenForm}
+    return msgspec.structs.replace(benchmark, prompts={"judge": {"en": judge}, **forms})
+
+
+def identity() -> Benchmark:
+    """Return the question whether a person says of themselves what personas say in their place."""
+    return standalone_rubric.alone(_CHECKS / "identity.toml", messages=True)
+
+
+def faults(benchmark: Benchmark, ratings: list[Rating]) -> list[str]:
+    """Return why somebody's ratings of a subject do not pass: each criterion has a value, and it is the best one.
+
+    What cannot be read, was refused or never came does not pass.
+    """
+    by_criterion: dict[str, Rating] = {rating.criterion: rating for rating in ratings}
+    reasons = []
+    for criterion in benchmark.rubric.criteria:
+        rating = by_criterion.get(criterion.name)
+        best: Value = criterion.worst_first[-1]
+        if rating is None or rating.value is None:
+            reasons.append(f"{criterion.name}: {'not checked' if rating is None else rating.status}")
+        elif rating.value != best:
+            reasons.append(f"{criterion.name}: {rating.value}")
+    return reasons

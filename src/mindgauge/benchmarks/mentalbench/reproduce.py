@@ -5,34 +5,81 @@ system left out and the original reply in, so nine systems; intraclass correlati
 interval over 1,000 resamples of systems, those outside [0, 1] discarded; a class from that interval's width alone.
 Repaired joins by concern, takes levels from 1 to 5 only, leaves out empty replies, and resamples systems and
 conversations, keeping every resample.
+
+Its limits are the terciles of its own 28 printed widths, so a third of them is good whatever the judges do.
+
+The authors pair by ConvID. A reply's ConvID is that of the released judges' rows, which were written from the replies; of
+a judge that rated the reply here, too.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
-from mindgauge.benchmarks.mentalbench import cells, released, source_rule
-from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, Repair
-from mindgauge.benchmarks.mentalbench.released import Conversations, empty_replies
+from mindgauge.benchmarks.mentalbench import cells, released
+from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CRITERIA, CellFault, Repair
+from mindgauge.benchmarks.mentalbench.released import ORIGINAL, PEOPLE, Conversations, empty_replies
+from mindgauge.records import RaterKind, Status
 from mindgauge.records.rounding import count
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
     from mindgauge.benchmarks.mentalbench.released import ConversationRow, ParsedSheet
+    from mindgauge.records import Rating, Reply
 
     Floats = NDArray[np.float64]
-
     Mask = NDArray[np.bool_]
+
+
+LIMITS = {"GR": 0.355, "MR": 0.560}
+"""The widest interval of each class, to three digits: good, moderate; above both poor (PR)."""
+RESAMPLES = 1000
+
+
+def source_interval(means: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the authors' intervals of ICC(C,1), and how many of their 1,000 resamples of systems they keep.
+
+    Args:
+        means: people's and the judge's mean of each system, shape (attributes, systems, 2).
+    """
+    weights = _weights(means.shape[1])
+    values = icc.consistency(icc.mean_squares(means[:, None], weights))
+    usable = np.isfinite(values) & (values >= 0) & (values <= 1)
+    ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in np.where(usable, values, np.nan)])
+    return ends[:, 0], ends[:, 1], usable.sum(axis=1)
+
+
+@functools.cache
+def _weights(systems: int) -> Floats:
+    """Return how often each of the authors' resamples draws each system; their script seeds every one anew."""
+    seeds = np.random.RandomState(42).randint(0, 100_000, RESAMPLES)
+    drawn = np.array([np.random.RandomState(seed).choice(systems, systems) for seed in seeds])
+    weights: Floats = (drawn[:, :, None] == np.arange(systems)).sum(axis=1).astype(np.float64)
+    return weights
+
+
+def classify(width: float) -> str:
+    """Return the class for an interval of this width."""
+    return next((name for name, limit in LIMITS.items() if round(width, 3) <= limit), "PR")
+
+
+def counted(own: Collection[str], systems: Sequence[str]) -> list[int]:
+    """Return the places of the systems that count for a judge, all but its own, in the order in which the authors resample them."""
+    places = [place for place, name in enumerate(systems) if name not in own]
+    return sorted(places, key=lambda place: (systems[place] != ORIGINAL, systems[place]))
 
 
 class Values(NamedTuple):
@@ -206,9 +253,9 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[RecomputedCell
 def as_published(rows: Sequence[str], pairs: ValuePairs) -> Iterator[RecomputedCell]:
     """Compute the cells of one judge, a row for each attribute, as the authors compute them."""
     figures = estimates(pairs)
-    low, high, counts = source_rule.interval(system_means(pairs))
+    low, high, counts = source_interval(system_means(pairs))
     for k, row in enumerate(rows):
-        lost = f", {source_rule.RESAMPLES - counts[k]} resamples discarded" * bool(counts[k] < source_rule.RESAMPLES)
+        lost = f", {RESAMPLES - counts[k]} resamples discarded" * bool(counts[k] < RESAMPLES)
         yield from _row(row, figures, low, high, k, f"n = {count(int(figures.n[k]))}{lost}")
 
 
@@ -224,9 +271,7 @@ def _row(
     for column, value in interval.items():
         yield RecomputedCell("cells", row, column, float(value), resampled, repaired)
     rule = "the source's rule on the repaired width" if repaired else "by the width alone"
-    yield RecomputedCell(
-        "cells", row, "status", source_rule.classify(width) if math.isfinite(width) else None, rule, repaired
-    )
+    yield RecomputedCell("cells", row, "status", classify(width) if math.isfinite(width) else None, rule, repaired)
 
 
 def units(judge: str) -> list[str]:
@@ -279,3 +324,97 @@ def two_way_interval(values: ValuePairs, resamples: int = 2000) -> tuple[Floats,
 def _percentiles(values: Floats) -> tuple[Floats, Floats]:
     ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in values])
     return ends[:, 0], ends[:, 1]
+
+
+_Place: TypeAlias = tuple[str, str, int]
+"""A ConvID, a system, an attribute."""
+_ATTRIBUTES = {name: k for k, name in enumerate(CRITERIA)}
+_UNREAD = {CellFault.EMPTY_CELL, CellFault.REFUSAL, CellFault.NO_VERDICT}
+
+
+class RunValues(NamedTuple):
+    """What a run holds; of each rater an array (ConvIDs, systems, attributes), NaN where there is no value."""
+
+    systems: list[str]
+    """In the order in which the authors resample them."""
+    by_rater: dict[str, Floats]
+    verdicts: dict[str, list[Rating]]
+    """The verdicts of the judges that rated here, and not in a released file."""
+    empty: frozenset[str]
+    """The replies that came to nothing, so that no judge is shown them."""
+
+    def beside_people(self, judge: str, systems: Sequence[str]) -> ValuePairs:
+        """Pair people's values and a judge's, of these systems."""
+        places = [self.systems.index(name) for name in systems]
+        human, judged = (self.by_rater[rater][:, places] for rater in (PEOPLE, judge))
+        return paired(human, judged, [(row, row) for row in range(len(human))])
+
+
+def of_run(
+    replies: Iterable[Reply], ratings: Iterable[Rating], answer: Callable[[str], str | None]
+) -> RunValues | None:
+    """Read the values of a run; None where it holds none of the panel, as every run but a loaded one.
+
+    Args:
+        replies: of the run.
+        ratings: of the run.
+        answer: returns the text of a judge's answer by its call, if the run keeps it.
+    """
+    of_reply = {reply.id: reply for reply in replies}
+    home: dict[str, str] = {}
+    values: dict[str, dict[_Place, float]] = {}
+    verdicts: dict[str, list[Rating]] = {}
+    for rating in ratings:
+        if rating.criterion not in _ATTRIBUTES or rating.subject not in of_reply or rating.rater_kind is RaterKind.RULE:
+            continue
+        if (ident := rating.provenance.get("conv_id")) is None:
+            verdicts.setdefault(rating.rater, []).append(rating)
+            continue
+        place = ident, of_reply[rating.subject].model, _ATTRIBUTES[rating.criterion]
+        values.setdefault(rating.rater, {})[place] = _of_cell(rating)
+        if rating.rater_kind is RaterKind.MODEL:
+            home[rating.subject] = ident
+    if PEOPLE not in values:
+        return None
+    for judge, of_judge in verdicts.items():
+        values[judge] = {}
+        read = functools.lru_cache(maxsize=1)(lambda call: cells.read(answer(call)))  # of one call, all seven follow
+        for rating in sorted(of_judge, key=lambda rating: (rating.subject, rating.run)):
+            reply = of_reply[rating.subject]
+            if (ident := home.get(reply.id, reply.provenance.get("conv_id"))) is not None:
+                place = ident, reply.model, _ATTRIBUTES[rating.criterion]
+                values[judge].setdefault(place, _of_answer(rating, read))
+    empty = frozenset(reply.id for reply in of_reply.values() if reply.status is not Status.OK)
+    return RunValues(*_arrays(values), verdicts, empty)
+
+
+def _arrays(values: dict[str, dict[_Place, float]]) -> tuple[list[str], dict[str, Floats]]:
+    """Return the systems that people rated, and each rater's values of these and of people's ConvIDs."""
+    idents = {ident: row for row, ident in enumerate(dict.fromkeys(ident for ident, *_ in values[PEOPLE]))}
+    names = {system for _, system, _ in values[PEOPLE]}
+    systems = [*sorted(names, key=lambda name: (name != ORIGINAL, name))]
+    places = {name: place for place, name in enumerate(systems)}
+    arrays = {}
+    for rater, of_rater in values.items():
+        arrays[rater] = np.full((len(idents), len(systems), len(CRITERIA)), np.nan)
+        for (ident, system, attribute), value in of_rater.items():
+            if ident in idents and system in places:
+                arrays[rater][idents[ident], places[system], attribute] = value
+    return systems, arrays
+
+
+def _of_cell(rating: Rating) -> float:
+    """Return what the authors' scripts read in a released cell: zeros and sixes too, and no cell that needs more than its fence off."""
+    provenance = rating.provenance
+    if provenance.get("fault") in _UNREAD or provenance.get("repair", Repair.FENCE) != Repair.FENCE:
+        return math.nan
+    return cells.as_source(provenance.get("released") if rating.value is None else rating.value)
+
+
+def _of_answer(rating: Rating, read: Callable[[str], CellScores]) -> float:
+    """Return what the same scripts would read in a judge's answer; where it is in no form of theirs, the value that we read."""
+    scores = read(rating.provenance.get("call", ""))
+    place = _ATTRIBUTES[rating.criterion]
+    if scores.fault is not None or scores.raw[place] is msgspec.UNSET:
+        return cells.as_source(rating.value)
+    return source_values(scores)[place]

@@ -230,19 +230,9 @@ def client_name(client: str, model: str) -> str:
     return f"{client} (client of {model})"
 
 
-class TranscriptPart(NamedTuple):
-    """What of a transcript is rated at once."""
-
-    unit: Unit
-    turn: int
-    before: Sequence[Message]
-    """What it is shown with: the dialogue before a reply; of a message of the person, their own earlier ones alone."""
-    text: str
-
-
 def transcript_parts(
     transcript: Transcript, units: Container[Unit], system: tuple[Message, ...] = ()
-) -> Iterator[TranscriptPart]:
+) -> Iterator[tuple[Unit, int, Sequence[Message], str]]:
     """Cut a transcript: each turn in which the bot answers, each message that it answers, and the whole behind them.
 
     Whoever rates a message of the person is blind to the bot. A transcript in which the bot never answers has no part.
@@ -251,6 +241,10 @@ def transcript_parts(
         transcript: as it was read.
         units: what is rated at once.
         system: what the dialogue is shown to begin with.
+
+    Yields:
+        What is rated at once: the unit, the turn, what it is shown with (the dialogue before a reply; of a message of the
+        person, their own earlier ones alone), and the text.
     """
     spoken = (*system, *transcript.messages)
     persons = tuple(message for message in transcript.messages if message.role == "user")
@@ -258,11 +252,11 @@ def transcript_parts(
     for number, message, reply in answered:
         before = Beginning(spoken, len(system) + len(message))
         if Unit.CLIENT in units:
-            yield TranscriptPart(Unit.CLIENT, number, Beginning(persons, number - 1), message[-1].content)
+            yield Unit.CLIENT, number, Beginning(persons, number - 1), message[-1].content
         if Unit.TURN in units:
-            yield TranscriptPart(Unit.TURN, number, before, reply or "")
+            yield Unit.TURN, number, before, reply or ""
         if Unit.DIALOGUE in units and number == answered[-1].number:
-            yield TranscriptPart(Unit.DIALOGUE, number, before, reply or "")
+            yield Unit.DIALOGUE, number, before, reply or ""
 
 
 def transcript_slots(

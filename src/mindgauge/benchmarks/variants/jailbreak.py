@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from mindgauge.benchmarks.variants.draws import generator, order, pick, uniforms
+from mindgauge.benchmarks.variants.options import generator, order, pick, uniforms
 
 if TYPE_CHECKING:
     import random

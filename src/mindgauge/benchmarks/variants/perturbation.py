@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ from mindgauge.benchmarks.metrics.variants import (
     relative_drop_at,
     worst_relative_drop,
 )
-from mindgauge.benchmarks.variants.draws import generator, order, pick, uniforms
+from mindgauge.benchmarks.variants.options import generator, order, pick, uniforms
 from mindgauge.records import Message, Sample
 from mindgauge.records.regex import regex
 from mindgauge.records.text import HAN, split
@@ -70,16 +70,11 @@ class Perturbed(NamedTuple):
     sentences: tuple[str, ...] = ()
 
 
-class _Material(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    look_alikes: dict[str, str]
-    sentences: dict[str, tuple[str, ...]]
-
-
 @cache
-def material() -> _Material:
-    """Return the table of look-alikes and the unrelated sentences."""
+def material() -> dict[str, dict[str, Any]]:
+    """Return the table `look_alikes` and the unrelated `sentences` by language."""
     content = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(content), _Material)
+    return tomllib.loads(content)
 
 
 def with_noise(samples: Iterable[Sample]) -> list[Sample]:
@@ -195,7 +190,7 @@ def _characters(text: str, intensity: float, draws: tuple[list[float], ...]) -> 
 
 def _changed(character: str, operation: float, symbol: float) -> str:
     forms = [character + pick(SYMBOLS, symbol), character * 2, ""]
-    other_case, alike = character.swapcase(), material().look_alikes.get(character)
+    other_case, alike = character.swapcase(), material()["look_alikes"].get(character)
     forms += [other_case] * (other_case != character and len(other_case) == 1) + ([alike] if alike else [])
     return pick(forms, operation)
 
@@ -232,7 +227,7 @@ def _inserted(
     line: list[tuple[str, str]], ends: list[int], intensity: float, language: str, draws: random.Random
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Put unrelated sentences behind some of the sentences, or before the first: one for each so many."""
-    sentences = material().sentences
+    sentences = material()["sentences"]
     offered = sentences.get(language, sentences["en"])
     chosen = order(draws, len(offered))
     places = uniforms(draws, len(ends))

@@ -15,7 +15,7 @@ from mindgauge.analysis.dataset.build import DROPPED_FILE as DROPPED
 from mindgauge.analysis.dataset.build import ITEMS_FILE as ITEMS
 from mindgauge.analysis.dataset.build import RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
 from mindgauge.analysis.dataset.checked import LABELS
-from mindgauge.benchmarks.forms import checks
+from mindgauge.benchmarks.forms import written
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
 from mindgauge.commands.command import COMMAS, FromZero, command
@@ -176,17 +176,17 @@ def _forms(names: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
     for form in names:
         if form in set(WrittenForm):
             forms[WrittenForm(form)] = None
-        elif form != checks.IDENTITY:
+        elif form != written.IDENTITY:
             variants = by_name.beginning(form)
             if not variants:
                 kinds = dict.fromkeys(name.partition(":")[0] for name in by_name.names())
-                raise UsageError(f"--form {form}: forms are {', '.join((*kinds, *WrittenForm, checks.IDENTITY))}")
+                raise UsageError(f"--form {form}: forms are {', '.join((*kinds, *WrittenForm, written.IDENTITY))}")
             rules.update(dict.fromkeys(variants))
     if not names:
         raise UsageError("name a form with --form")
-    if checks.IDENTITY in names and len(names) > 1:
+    if written.IDENTITY in names and len(names) > 1:
         raise UsageError("--form identity keeps or drops items as they are, and stands alone; transform what it keeps")
-    return [*rules], [*forms], checks.IDENTITY in names
+    return [*rules], [*forms], written.IDENTITY in names
 
 
 def _writers(model: AnyModel, checker: AnyModel | None, config: RunConfig) -> Writers:

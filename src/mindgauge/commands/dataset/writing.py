@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.analysis.dataset.transforming import MadeText
-from mindgauge.benchmarks.forms import checks, written
+from mindgauge.benchmarks.forms import written
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.records import CUT_OFF, Message, Sample, Status
 from mindgauge.records.errors import MindgaugeError
@@ -64,7 +64,7 @@ def write(
         UsageError: the run there is another.
         BudgetError: the next call could pass what may be spent.
     """
-    benchmark, by_id = checks.rewriting(), {sample.id: sample for sample in samples}
+    benchmark, by_id = written.rewriting(), {sample.id: sample for sample in samples}
     names = frozenset(written_by(writers.model.name, form) for form in forms)
     record = run_folder.plan_record(
         [benchmark], [[*by_id.values()]], config, models=sorted(names), judges=[writers.checker.name],
@@ -114,7 +114,7 @@ def _made(
     if text.fault or reply.finish_reason == CUT_OFF:
         messages = text.messages or (Message("user", reply.text),)
         return MadeText(place, form, messages, fault=text.fault or CUT, anew=True)
-    faults = checks.faults(benchmark, ratings.get(reply.id, []))
+    faults = written.faults(benchmark, ratings.get(reply.id, []))
     reason = f"check: {', '.join(faults)}" if faults else ""
     return MadeText(place, form, text.messages, tags=text.tags, fault=reason, subject=reply.id, anew=True)
 
@@ -129,7 +129,7 @@ def read_identity(
         UsageError: the run there is another.
         BudgetError: the next call could pass what may be spent.
     """
-    benchmark, by_id = checks.identity(), {sample.id: sample for sample in samples}
+    benchmark, by_id = written.identity(), {sample.id: sample for sample in samples}
     models, repeats = ([readers.model], 2) if readers.alone else ([*readers], 1)
     names = [model.name for model in models]
     record = run_folder.plan_record([benchmark], [[*by_id.values()]], config, models=names, reads=repeats)
@@ -151,10 +151,10 @@ def read_identity(
     texts = []
     for place, sample in enumerate(samples):
         faults = dict.fromkeys(
-            fault for by_sample in readings for fault in checks.faults(benchmark, by_sample.get(sample.id, []))
+            fault for by_sample in readings for fault in written.faults(benchmark, by_sample.get(sample.id, []))
         )
         texts.append(
-            MadeText(place, checks.IDENTITY, sample.messages, fault=", ".join(sorted(faults)), subject=sample.id)
+            MadeText(place, written.IDENTITY, sample.messages, fault=", ".join(sorted(faults)), subject=sample.id)
         )
     return Wrote(texts, folder)
 

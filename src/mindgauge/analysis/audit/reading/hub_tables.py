@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mindgauge import benchmarks
 from mindgauge.benchmarks.hub_layout.records import text_of
 from mindgauge.benchmarks.hub_layout.tables import EXAMPLE, RATER, REPLIES, RESPONSE, HubLayout, LayoutRow, TableKind
-from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, declared, frame, unsafe_levels
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
 
@@ -55,7 +55,7 @@ def read_layout(folder: Path, wanted: Benchmark | None = None) -> tuple[str, Mat
         ratings += tables.ratings()
     title = wanted.name if wanted is not None else ": ".join(part for part in (folder.name, *exported) if part)
     return title, Material(
-        frame(texts, TEXTS), frame(ratings, RATINGS), *DeclaredScales.of(criteria), tuple(layout.notes), unsafe_levels(criteria)
+        frame(texts, TEXTS), frame(ratings, RATINGS), *declared(criteria), tuple(layout.notes), unsafe_levels(criteria)
     )  # fmt: skip
 
 

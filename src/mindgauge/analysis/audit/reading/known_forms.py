@@ -12,7 +12,7 @@ import polars as pl
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.audit.reading.shape import named_file as named
 from mindgauge.analysis.score import open_run
-from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, declared, frame, unsafe_levels
 from mindgauge.records import ratings as ratings_in
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import bounds
@@ -65,7 +65,7 @@ def _material(store: Store, benchmark: Benchmark) -> Material:
     del ratings_used, rows
     runs.forget()
     texts = pl.concat([_inputs(samples), *_replies(store, benchmark, place)], rechunk=True)
-    return Material(texts, ratings, *DeclaredScales.of(benchmark.rubric.criteria), unsafe=unsafe_levels(benchmark.rubric.criteria))  # fmt: skip
+    return Material(texts, ratings, *declared(benchmark.rubric.criteria), unsafe=unsafe_levels(benchmark.rubric.criteria))  # fmt: skip
 
 
 def _inputs(samples: list[Sample]) -> pl.DataFrame:

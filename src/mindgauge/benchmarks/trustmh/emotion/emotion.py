@@ -7,30 +7,69 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import msgspec
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.benchmarks.metrics.options import chance
-from mindgauge.benchmarks.trustmh.released import choices
-from mindgauge.benchmarks.trustmh.released.choices import understanding
+from mindgauge.benchmarks.metrics.variants import chance
+from mindgauge.benchmarks.trustmh.released import files as lists
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.options import listed
+from mindgauge.benchmarks.variants.options import MultipleChoice, listed
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
-if TYPE_CHECKING:
-    from mindgauge.benchmarks.variants.options import MultipleChoice
-
-
+UNDERSTANDING = "EU.jsonl"
+EMOBENCH = "they come with EmoBench (MIT)"
 SEED = 0
 _ASKED = {
     "en": ("What does {subject} feel at the end?", "Why?"),
     "zh": ("{subject}最后的感受是什么？", "原因是什么？"),
 }
+
+
+class _UnderstandingRow(msgspec.Struct, frozen=True):
+    qid: str | int
+    language: Literal["en", "zh"]
+    scenario: str
+    subject: str
+    coarse_category: str
+    emotion_choices: list[str] | str
+    emotion_label: str
+    cause_choices: list[str] | str
+    cause_label: str
+
+
+def understanding(
+    files: TrustMHRelease,
+) -> tuple[list[tuple[MultipleChoice, MultipleChoice, str, dict[str, str]]], list[str]]:
+    """Read EmoBench's emotional understanding: for each scenario the emotion, its cause, its id and its tags.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require(UNDERSTANDING, EMOBENCH)
+    stories = []
+    for number, row in file.records(_UnderstandingRow):
+        about = {"subject": row.subject, "category": row.coarse_category, "language": row.language}
+        where = f"{file.source}:{number}"
+        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label, "emotion_")
+        cause = _question(where, row.scenario, row.cause_choices, row.cause_label, "cause_")
+        stories.append((emotion, cause, str(row.qid), about))
+    return stories, file.counted("rows", len(stories), 400)
+
+
+def _question(where: str, scenario: str, choices: list[str] | str, label: str, part: str = "") -> MultipleChoice:
+    """Return a question; its columns' names begin with `part`."""
+    try:
+        options = lists.read(choices)[0] if isinstance(choices, str) else choices
+    except ValueError as error:
+        raise DataError(f"{where}: {part}choices: expected a list, found {error}") from None
+    if label not in options:
+        raise DataError(f"{where}: expected {part}label among {part}choices, found {label!r:.60}")
+    return MultipleChoice(scenario.strip(), tuple(options), options.index(label))
 
 
 def read(data: Path) -> list[Sample]:
@@ -39,14 +78,11 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    stories, _ = choices.understanding(TrustMHRelease.below(data))
-    return [_sample(emotion, cause) for emotion, cause in stories]
-
-
-def _sample(emotion: choices.ChoiceItem, cause: choices.ChoiceItem) -> Sample:
-    feelings = emotion.question.shuffled(SEED, f"{emotion.row}|emotion")
-    reasons = cause.question.shuffled(SEED, f"{cause.row}|cause")
-    return story(feelings, reasons, {**emotion.about, "language": emotion.language}, emotion.row)
+    stories, _ = understanding(TrustMHRelease.below(data))
+    return [
+        story(emotion.shuffled(SEED, f"{row}|emotion"), cause.shuffled(SEED, f"{row}|cause"), about, row)
+        for emotion, cause, row, about in stories
+    ]
 
 
 def story(feelings: MultipleChoice, reasons: MultipleChoice, about: dict[str, str], cluster: str) -> Sample:
@@ -94,9 +130,6 @@ def _letter(question: MultipleChoice) -> str:
     if question.right is None:
         raise ValueError("a question without a right option")
     return ascii_uppercase[question.right]
-
-
-# Emotion recognition: what does a person in a story feel, and why?
 
 
 HERE = Path(__file__).parent

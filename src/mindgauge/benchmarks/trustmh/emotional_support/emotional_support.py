@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, sd_level
 from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.draws import generator, order
+from mindgauge.benchmarks.variants.options import generator, order
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
@@ -29,13 +29,6 @@ REFERENCE, ANOTHER = "people (reference)", "people (reply to another dialogue)"
 """Whose the replies are that a judge can be tried on: it has to place the first above the second."""
 
 
-class ReferencedSample(NamedTuple):
-    """A sample and the reply that a person gave."""
-
-    sample: Sample
-    reference: str
-
-
 def read(data: Path) -> list[Sample]:
     """Read all windows in a drawn order; the tag `drawn` says which are among the first 60, the first 300, or neither.
 
@@ -45,7 +38,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: neither is there.
         DataError: the file is broken.
     """
-    return [item.sample for item in windows(TrustMHRelease.below(data))[0]]
+    return [sample for sample, _ in windows(TrustMHRelease.below(data))[0]]
 
 
 def read_drawn(data: Path) -> list[Sample]:
@@ -68,16 +61,16 @@ def load(data: Path) -> Released:
     items, notes = windows(TrustMHRelease.below(data))
     drawn = items[: int(MANY)]
     replies = [
-        Reply.of(item.sample.id, model, 0, Status.OK, text)
-        for item, other in zip(drawn, _others(drawn), strict=True)
-        for model, text in ((REFERENCE, item.reference), (ANOTHER, other))
+        Reply.of(sample.id, model, 0, Status.OK, text)
+        for (sample, reference), other in zip(drawn, _others(drawn), strict=True)
+        for model, text in ((REFERENCE, reference), (ANOTHER, other))
         if text
     ]
-    return Released([item.sample for item in drawn], replies, [], notes)
+    return Released([sample for sample, _ in drawn], replies, [], notes)
 
 
-def windows(files: TrustMHRelease) -> tuple[list[ReferencedSample], list[str]]:
-    """Return the windows in which the supporter answers the person, and what is odd about the file.
+def windows(files: TrustMHRelease) -> tuple[list[tuple[Sample, str]], list[str]]:
+    """Return the windows in which the supporter answers, each with the answer that a person gave, and what is odd about the file.
 
     Who goes on speaking answers nothing. Of windows with the same words before the answer, it is the first.
 
@@ -95,15 +88,13 @@ def windows(files: TrustMHRelease) -> tuple[list[ReferencedSample], list[str]]:
     return [_item(window, place) for place, window in enumerate(_in_drawn_order([*distinct.values()][::-1]))], notes
 
 
-def _item(window: DialogueExcerpt, place: int) -> ReferencedSample:
+def _item(window: DialogueExcerpt, place: int) -> tuple[Sample, str]:
     drawn = next((count for count in (FEW, MANY) if place < int(count)), ALL)
     tags = {"language": "en", "row": str(window.row), "drawn": drawn}
     if window.strategy:
         tags["strategy"] = window.strategy
     *context, reference = window.messages
-    return ReferencedSample(
-        Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content
-    )
+    return Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content
 
 
 def _joined(messages: list[Message]) -> tuple[Message, ...]:
@@ -123,16 +114,13 @@ def _in_drawn_order(windows: list[DialogueExcerpt]) -> list[DialogueExcerpt]:
     return [windows[place] for _, _, place in sorted(ranked)]
 
 
-def _others(items: list[ReferencedSample]) -> list[str]:
+def _others(items: list[tuple[Sample, str]]) -> list[str]:
     """Return for each window the reference of another dialogue's: that of the next of another in the drawn order."""
     references = []
-    for place, item in enumerate(items):
+    for place, (sample, _) in enumerate(items):
         following = (*items[place + 1 :], *items[:place])
-        references.append(next((i.reference for i in following if i.sample.cluster != item.sample.cluster), ""))
+        references.append(next((reference for other, reference in following if other.cluster != sample.cluster), ""))
     return references
-
-
-# Emotional support: the model writes the supporter's next reply, which judges rate on five criteria.
 
 
 HERE = Path(__file__).parent

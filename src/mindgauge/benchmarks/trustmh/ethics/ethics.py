@@ -14,12 +14,14 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, macro_f1, mean_level
-from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
+from mindgauge.benchmarks.metrics.variants import PLACES, chance, option_consistency
+from mindgauge.benchmarks.trustmh.ethics import dilemmas as released_ethics
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     CHOICE,
     LETTERS,
     ORDER,
     PRINCIPLES,
+    dilemmas,
     read,
     read_as_shipped,
     reasoning,
@@ -27,12 +29,9 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     with_shuffled,
     written,
 )
-from mindgauge.benchmarks.trustmh.rank_places import rank_places
-from mindgauge.benchmarks.trustmh.released import ethics as released_ethics
 from mindgauge.benchmarks.trustmh.released import outputs
-from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.trustmh.reproduce import reproduce, unreadable_outputs
+from mindgauge.benchmarks.trustmh.reproduce import rank_places, reproduce, unreadable_outputs
 from mindgauge.records import BASE, RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric.composite import Composite
 
@@ -109,7 +108,7 @@ def _reply(
 
 
 def _judged(reply: Reply, judged: dict[str, Any], source: dict[str, str]) -> Iterator[Rating]:
-    for key, criterion in zip(released_ethics.PRINCIPLES, PRINCIPLES, strict=True):
+    for key, criterion in zip(released_ethics.STATED, PRINCIPLES, strict=True):
         level = judged["judge_parsed"].get(key)
         value = level if type(level) is int and level in _LEVELS else None
         status = Status.UNPARSABLE if value is None else Status.OK
@@ -118,9 +117,6 @@ def _judged(reply: Reply, judged: dict[str, Any], source: dict[str, str]) -> Ite
         yield Rating(
             reply.id, criterion, JUDGE, RaterKind.MODEL, 0, status, value, str(reason or ""), provenance=origin
         )
-
-
-# Ethical reasoning: which course does a model choose in a dilemma of mental health care, and how well does it say why?
 
 
 CONSISTENCY = msgspec.structs.replace(option_consistency, supports=lambda levels: levels == tuple(LETTERS))

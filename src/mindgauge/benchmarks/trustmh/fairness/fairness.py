@@ -25,7 +25,7 @@ from mindgauge.benchmarks.metrics.variants import (
 from mindgauge.benchmarks.trustmh.released import dialogues
 from mindgauge.benchmarks.trustmh.released.dialogues import for_fairness
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.personas import described
+from mindgauge.benchmarks.variants.by_name import described
 from mindgauge.records import BASE, Sample, digest
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
@@ -99,9 +99,6 @@ def turns(messages: Sequence[Message]) -> list[int]:
     """Return where the person's turns end; messages in a row are one turn."""
     roles = [message.role for message in messages]
     return [n for n, role in enumerate(roles) if role == "user" and roles[n + 1 : n + 2] != ["user"]]
-
-
-# Fairness: does the same person in the same trouble get as good a reply, whoever they say they are?
 
 
 HERE = Path(__file__).parent

@@ -9,20 +9,66 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
-from mindgauge.benchmarks.trustmh.released import choices
+from mindgauge.benchmarks.metrics.variants import PLACES, chance, option_consistency
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.variants.draws import generator, pick
-from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.benchmarks.variants.options import MultipleChoice, generator, pick
 from mindgauge.records import BASE
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from mindgauge.records import Sample
 
 
-SOURCES = {"usmle": (choices.USMLE, 727), "crisis_qa": (choices.CRISIS_QA, 153)}
+USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
+PSY_EVAL = "they come with PsyEval (MIT)"
+_TOLD = {USMLE: ("meta_info1", "meta_info2")}
+"""What a file says of its questions beside them: the step of the examination, the condition."""
+SOURCES = {"usmle": (USMLE, 727), "crisis_qa": (CRISIS_QA, 153)}
+
+
+class _ExaminationRow(msgspec.Struct, frozen=True):
+    question: str
+    options: dict[str, str]
+    answer: str
+    meta_info1: str | None = None
+    meta_info2: list[str] | str | None = None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """The step of the examination and the condition, as far as they are there."""
+        conditions = self.meta_info2 or []
+        condition = conditions if isinstance(conditions, str) else ", ".join(conditions)
+        tags = {"step": (self.meta_info1 or "").removeprefix("step"), "condition": condition}
+        return {name: value for name, value in tags.items() if value}
+
+
+def examination(
+    files: TrustMHRelease, name: str, count: int
+) -> tuple[list[tuple[MultipleChoice, dict[str, str]]], list[str]]:
+    """Read a file of examination questions (`question`, `options` by letter, `answer`), and what it says of each.
+
+    Where the file says so, an item is about a `step` of the examination and a `condition`.
+
+    Raises:
+        DataError: it is missing or broken, or an answer is none of the options.
+    """
+    file = files.require(name, PSY_EVAL)
+    items, rows = [], file.records(_ExaminationRow)
+    for place, (number, row) in enumerate(rows, 1):
+        letters = sorted(row.options)
+        answer = row.answer.strip()
+        if answer not in letters:
+            raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
+        options = tuple(row.options[letter].strip() for letter in letters)
+        question = MultipleChoice(row.question.strip(), options, letters.index(answer))
+        items.append((question, {"row": str(place), **row.about}))
+    untold = [key for key in _TOLD.get(name, ()) if not any(getattr(row, key) for _, row in rows)]
+    notes = [f"{file.source}: expected {key} in the rows, found it in none; nothing is sliced by it" for key in untold]
+    return items, file.counted("questions", len(items), count) + notes
 
 
 def read(data: Path) -> list[Sample]:
@@ -43,17 +89,16 @@ def questions(files: TrustMHRelease) -> tuple[list[Sample], list[str]]:
     samples, notes = [], []
     for source, (name, count) in SOURCES.items():
         if source == "usmle" or files.find(name) is not None:
-            items, remarks = choices.examination(files, name, count)
-            samples += [_sample(item, source) for item in items]
+            items, remarks = examination(files, name, count)
+            samples += [_sample(*item, source) for item in items]
             notes += remarks
     return samples, notes
 
 
-def _sample(item: choices.ChoiceItem, source: str) -> Sample:
-    text, *options = map(_whole, (item.question.text, *item.question.options))
-    question = MultipleChoice(text, tuple(options), item.question.right)
-    tags = {"language": item.language, "source": source, "row": item.row, "order": "released", **item.about}
-    return question.sample(tags)
+def _sample(question: MultipleChoice, about: dict[str, str], source: str) -> Sample:
+    text, *options = map(_whole, (question.text, *question.options))
+    tags = {"language": "en", "source": source, "row": about["row"], "order": "released", **about}
+    return MultipleChoice(text, tuple(options), question.right).sample(tags)
 
 
 def _whole(text: str) -> str:
@@ -99,9 +144,6 @@ def _question(sample: Sample) -> MultipleChoice:
         options.insert(0, option)
     right = None if sample.target is None else letters.index(str(sample.target))
     return MultipleChoice(text.removesuffix("\n"), tuple(options), right)
-
-
-# Knowledge: examination questions about mental disorders, each asked with its options in two orders.
 
 
 HERE = Path(__file__).parent

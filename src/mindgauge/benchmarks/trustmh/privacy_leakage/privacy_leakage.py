@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, share_of
 from mindgauge.benchmarks.metrics.resistance import error_rate, leak_rate, mean_disclosure, proxy_leak_rate
-from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
-from mindgauge.benchmarks.trustmh.released.privacy import secrets
 from mindgauge.raters.json_objects import after_thinking
 from mindgauge.raters.mentions import among, names
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records import Message, Reply, Sample, Status
+from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
@@ -103,6 +103,98 @@ ERRORS = msgspec.structs.replace(
 """What a proxy model says of a reply is yes or no, too, and no error."""
 
 
+PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
+STORIES = 100
+"""Stories of PsyLeak, each with a control question."""
+_ASKED = re.compile(r"\b(?:what|how) should ", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"<BEGIN><(?P<head>[^<>]*)>\n(?P<story>(?:(?!<BEGIN>).)*?)\n\s{0,40}<END><(?P<tail>[^<>]*)><About: (?P<about>[^,<>]*), ?Questionee: (?P<asked>[^,<>]*), ?"
+    r"Questioner: (?P<asker>[^,<>]*), ?Topic: (?P<topic>[^<>]*)>",
+    re.DOTALL,
+)
+
+
+class Secret(NamedTuple):
+    """A story in which the asker wants to know about a client from the counsellor; the question is apart."""
+
+    story: str
+    question: str
+    topic: str
+    relation: str
+    reason: str
+    client: str
+    counsellor: str
+    asker: str
+    control: str
+    shipped_story: str
+    """The story as the authors' code reads it: in one line, cut at `. `, without the last piece, where its question breaks off."""
+    shipped_control: str
+
+
+def secrets(files: TrustMHRelease) -> tuple[list[Secret], list[str]]:
+    """Read PsyLeak's stories; the question that ends a story stands apart.
+
+    Raises:
+        DataError: a file is missing or broken, or there is not one control question for each story.
+    """
+    file, other = (files.require(name, PSYLEAK) for name in ("PsyLeak.txt", "PsyLeak_control.txt"))
+    text = "\n".join(file.lines())
+    blocks = [*_BLOCK.finditer(text)]
+    begun = text.count("<BEGIN>")
+    if len(blocks) != begun:
+        raise DataError(f"{file.source}: expected {begun} blocks from <BEGIN> to <END>, found {len(blocks)}")
+    controls = [line.strip() for line in other.lines() if line.strip()]
+    if len(controls) != len(blocks):
+        raise DataError(f"{other.source}: expected {len(blocks)} lines, one for each story, found {len(controls)}")
+    if not controls[-1].rstrip().endswith("?"):
+        raise DataError(f"{other.source}: expected questions, found a last one that breaks off: {controls[-1][-40:]!r}")
+    read_secrets = []
+    for number, (block, control) in enumerate(zip(blocks, controls, strict=True), 1):
+        parts = block["head"].split(",", 3)
+        if len(parts) != 4:
+            raise DataError(
+                f"{file.source}: block {number}: expected topic, counselor, relation and reason, found {block['head']!r:.60}"
+            )
+        story, question = _parted(block["story"].strip())
+        client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
+        topic, _, relation, reason = (part.strip() for part in parts)
+        read_secrets.append(
+            Secret(
+                story.strip(),
+                question.strip(),
+                topic,
+                relation,
+                reason,
+                client,
+                counsellor,
+                asker,
+                control.replace("to to ", "to "),
+                _as_shipped(block["story"]),
+                control,
+            )
+        )
+    counts = (
+        file.counted("stories", len(read_secrets), STORIES),
+        other.counted("questions", len(controls), STORIES),
+    )
+    return read_secrets, [note for notes in counts for note in notes]
+
+
+def _as_shipped(story: str) -> str:
+    pieces = " ".join(line.strip() for line in story.splitlines() if line.strip()).split(". ")
+    return f"{'. '.join(pieces[:-1])}."
+
+
+def _parted(story: str) -> tuple[str, str]:
+    """Return a story without the question that ends it, and the question: its last line, or that line's own last words.
+
+    Full stops do not tell where it begins: "What should Dr. Sun say?" holds one.
+    """
+    before, _, last = story.rpartition("\n")
+    start = max((match.start() for match in _ASKED.finditer(last)), default=0)
+    return f"{before}\n{last[:start]}".strip(), last[start:].strip()
+
+
 # Stories with a secret as samples: four questions about each, and who is who in its tags.
 
 
@@ -119,7 +211,7 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: a file is missing or broken.
     """
-    return [sample for secret in privacy.secrets(TrustMHRelease.below(data))[0] for sample in samples(secret).values()]
+    return [sample for secret in secrets(TrustMHRelease.below(data))[0] for sample in samples(secret).values()]
 
 
 def read_as_shipped(data: Path) -> list[Sample]:
@@ -128,17 +220,17 @@ def read_as_shipped(data: Path) -> list[Sample]:
     Raises:
         DataError: a file is missing or broken.
     """
-    secrets, _ = privacy.secrets(TrustMHRelease.below(data))
+    read_stories, _ = secrets(TrustMHRelease.below(data))
     return [
         msgspec.structs.replace(
             sample, parts={"story": secret.shipped_story, "control": secret.shipped_control, "secret": secret.topic}
         )
-        for secret in secrets
+        for secret in read_stories
         for sample in samples(secret._replace(story=secret.shipped_story, control=secret.shipped_control)).values()
     ]
 
 
-def samples(secret: privacy.Secret) -> dict[str, Sample]:
+def samples(secret: Secret) -> dict[str, Sample]:
     """Return one sample for each question about a story; the story is their cluster."""
     topic = secret.topic.replace("_", " ")
     questions = {
@@ -196,14 +288,14 @@ def load(data: Path) -> Released:
         DataError: the stories are missing or broken.
     """
     files = TrustMHRelease.below(data)
-    secrets, notes = privacy.secrets(files)
-    stories_by_number = [samples(secret) for secret in secrets]
+    read_stories, notes = secrets(files)
+    stories_by_number = [samples(secret) for secret in read_stories]
     stored_replies, faults = outputs.replies(files)
     names, spelt = outputs.spellings(stored.model for stored in stored_replies)
     own = [
         stored
         for stored in stored_replies
-        if stored.story < len(stories_by_number) and _same(stored, secrets[stored.story])
+        if stored.story < len(stories_by_number) and _same(stored, read_stories[stored.story])
     ]
     released = Released(
         [reading for four in stories_by_number for reading in four.values()],
@@ -230,11 +322,8 @@ def load(data: Path) -> Released:
     return released
 
 
-def _same(stored: outputs.StoryOutput, secret: privacy.Secret) -> bool:
+def _same(stored: outputs.StoryOutput, secret: Secret) -> bool:
     return (stored.client, stored.counsellor, stored.asker) == (secret.client, secret.counsellor, secret.asker)
-
-
-# Privacy leakage: does a model that knows a client's secret keep it from somebody who asks?
 
 
 privacy_leakage = Benchmark.from_folder(

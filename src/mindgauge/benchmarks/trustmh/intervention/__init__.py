@@ -1,1 +1,0 @@
-"""TrustMH-Bench: a counsellor's replies, turn by turn."""

@@ -1,1 +1,0 @@
-"""TrustMH-Bench: a diagnosis from noisy words."""

@@ -1,1 +1,0 @@
-"""TrustMH-Bench: the next reply of a supporter to noisy words."""

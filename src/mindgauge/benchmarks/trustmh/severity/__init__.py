@@ -1,1 +1,0 @@
-"""How near to suicide a person's posts are."""

@@ -1,1 +1,0 @@
-"""Whom the model holds at fault where a crowd has decided."""

@@ -1,1 +1,0 @@
-"""How much more a model's advice spares the asker than people's does."""

@@ -1,1 +1,0 @@
-"""How toxic the replies to jailbroken requests are."""
