@@ -19,10 +19,10 @@ from mindgauge.cli.program import counted
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 133_150,
+    "lines of src/mindgauge": 133_200,
     "lines of analysis": 27_250,
     "lines of annotation": 7_800,
-    "lines of benchmarks": 20_500,
+    "lines of benchmarks": 20_550,
     "lines of cli": 4_050,
     "lines of commands": 10_100,
     "lines of models": 7_000,
@@ -32,7 +32,7 @@ BUDGETS = {
     "lines of runs": 6_600,
     "lines of stats": 9_150,
     "lines of store": 2_650,
-    "files": 575,
+    "files": 576,
     "classes that carry values": 816,
     "commands": 36,
     "options": 421,

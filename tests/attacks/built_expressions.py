@@ -21,7 +21,7 @@ WORD = "the bot"
 
 
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "analysis.gate.policy_shape:_line": lambda: [re.compile(rf"""\s*["']?{WORD}["']?\s*[=.]""")],
+    "analysis.gate.policy:_line": lambda: [re.compile(rf"""\s*["']?{WORD}["']?\s*[=.]""")],
     "benchmarks.help_or_harm.released:": list,  # of names of 255 characters, see `test_names_of_files_have_a_length`
     "benchmarks.mentalbench.released:judge": lambda: map(re.compile, mentalbench._JUDGES.values()),
     "benchmarks.own_folder:_Settings._first": lambda: [re.compile(rf"""(?i).*\bname\s*=\s*["']{WORD}["']"""), re.compile(rf"""\s*["']?{WORD}["']?\s*=""")],
@@ -39,11 +39,11 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "records.ratings.raters:_as_written": lambda: [re.compile(r"the[\s_\-.()\[\]]+bot")],
     "records.redaction.echoes:without": lambda: [re.compile(rf"(?<!\w){WORD}(?!\w)")],
     "records.redaction.named:_header": lambda: [re.compile(r"[^\r\n'\\]+"), re.compile(r"[^\s'\"\\<>]+")],
-    "records.redaction.patterns:": lambda: [rule[1] for rule in RULES],
+    "records.redaction.personal:": lambda: [rule[1] for rule in RULES],
     "records.redaction.personal:_as_words": lambda: _as_words({WORD, "li", "王"}),
     "records.regex:_Uncompiled.__getattr__": list,  # those that `regex` is handed
     "records.short_names:shortened": lambda: [re.compile(rf"(?:{WORD}|b)(?![\w-])")],
-    "records.transcripts.file_names:NamePattern.__init__": lambda: [NamePattern("{model}_{tag.a}_*")._pattern, NamePattern("*_{run}_*")._pattern],
+    "records.transcripts.reading:NamePattern.__init__": lambda: [NamePattern("{model}_{tag.a}_*")._pattern, NamePattern("*_{run}_*")._pattern],
     "records.transcripts.labelled:_label": lambda: [labelled._label(frozenset()), labelled._label(frozenset({WORD}))],
     "reports.language.memory:_forms": lambda: [memory._forms()[0]],
     "reports.language.spoken:TermLinks.__init__": lambda: [re.compile("the bot|bot")],
@@ -53,8 +53,8 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
 }  # fmt: skip
 """Module and function → its expressions."""
 ANCHORED = {
-    "analysis.gate.policy_shape:_line", "benchmarks.mentalbench.released:judge", "benchmarks.vera_mh.released:", "benchmarks.own_folder:_Settings._first",
-    "raters.plain:_patterns", "records.redaction.named:_header", "records.transcripts.file_names:NamePattern.__init__",
+    "analysis.gate.policy:_line", "benchmarks.mentalbench.released:judge", "benchmarks.vera_mh.released:", "benchmarks.own_folder:_Settings._first",
+    "raters.plain:_patterns", "records.redaction.named:_header", "records.transcripts.reading:NamePattern.__init__",
     "runs.as_published:_among",
 }  # fmt: skip
 """Those that are tried at one place of a text."""

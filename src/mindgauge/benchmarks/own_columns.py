@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from mindgauge.benchmarks.benchmark import Benchmark
+    from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records import Value
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.files.input_table import InputTable
@@ -58,7 +58,7 @@ _PROSE = regex(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
 """What reads like this is a message and no header: long, a sentence, or many words."""
 
 
-def names(benchmark: Benchmark) -> tuple[str, ...]:
+def names(benchmark: SampledBenchmark) -> tuple[str, ...]:
     """Return the columns that a benchmark reads of such a table."""
     tags = [
         benchmark.protocol, *benchmark.needs, *benchmark.wants, *benchmark.slices, *benchmark.metric_tags,
@@ -107,7 +107,7 @@ def targeted(sample: Sample) -> bool:
     return sample.target is not None or any(tag.startswith(TARGET) for tag in sample.tags)
 
 
-def prefixes(benchmark: Benchmark) -> tuple[str, ...]:
+def prefixes(benchmark: SampledBenchmark) -> tuple[str, ...]:
     """Return what columns begin with that name something of the user's."""
     return (TARGET, TAG, *((mapping.LABEL, mapping.JUDGE) if benchmark.load_mapped is not None else ()))
 
@@ -148,7 +148,7 @@ def lying(data: Path) -> tuple[list[Readable], list[str]]:
     return [*read], [str(f.place) for f in below if f not in read and f.name != mapping.FILE]
 
 
-def opened(benchmark: Benchmark, data: Path, columns: Mapping[str, str] | None) -> list[TextFile]:
+def opened(benchmark: SampledBenchmark, data: Path, columns: Mapping[str, str] | None) -> list[TextFile]:
     """Open the tables below a path and see that a column of each is the message; no row is read.
 
     Raises:
@@ -163,7 +163,9 @@ def opened(benchmark: Benchmark, data: Path, columns: Mapping[str, str] | None) 
     return [_opened(benchmark, file, columns, several=len(files) > 1) for file in files]
 
 
-def _opened(benchmark: Benchmark, file: Readable, columns: Mapping[str, str] | None, *, several: bool) -> TextFile:
+def _opened(
+    benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None, *, several: bool
+) -> TextFile:
     column_map = _mapped(benchmark, file, columns)
     layout = tables.suited(file, column_map.layout) if several else column_map.layout
     if file.suffix.lower() == TEXT:
@@ -181,7 +183,7 @@ def of_item(row: Mapping[str, Any], mapped: Collection[str]) -> dict[str, Any]:
     return {**row, **message, **cluster, **made}
 
 
-def _mapped(benchmark: Benchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
+def _mapped(benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
     """Return what the command line, or else the file beside a table, says of the columns, as far as this benchmark reads them."""
     stated, known = columns or mapping.beside(file), {*names(benchmark), *mapping.LAYOUT}
     read = {name: column for name, column in stated.items() if name in known or name.startswith(prefixes(benchmark))}

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.benchmarks.own_columns import TextFile
+    from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
 
@@ -74,7 +74,7 @@ class TakenSamples(NamedTuple):
 
 
 def _selected(
-    benchmark: Benchmark,
+    benchmark: SampledBenchmark,
     candidates: list[Sample],
     keep: dict[str, tuple[str, ...]],
     limit: int | None,
@@ -87,7 +87,7 @@ def _selected(
 
 
 def take(
-    benchmark: Benchmark,
+    benchmark: SampledBenchmark,
     data: Path | None,
     where: dict[str, tuple[str, ...]] | None = None,
     limit: int | None = None,
@@ -135,7 +135,7 @@ def take(
 
 
 def _own(
-    benchmark: Benchmark,
+    benchmark: SampledBenchmark,
     data: Path,
     files: list[TextFile],
     where: dict[str, tuple[str, ...]] | None,
@@ -175,7 +175,7 @@ ENDED = (
 class OwnReader:
     """Reads texts of a user's own into samples of a benchmark, and keeps what has to be said of them."""
 
-    def __init__(self, benchmark: Benchmark, data: Path) -> None:
+    def __init__(self, benchmark: SampledBenchmark, data: Path) -> None:
         """Begin without any.
 
         Args:
@@ -416,7 +416,7 @@ class OwnReader:
         return lines
 
 
-def _prompted(benchmark: Benchmark, language: str) -> bool:
+def _prompted(benchmark: SampledBenchmark, language: str) -> bool:
     asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
     return all(language in prompts for prompts in asking)
 

@@ -172,18 +172,18 @@ class _Exported:
         files = file_names(self._names.get(rater, rater) for rater, *_ in series)
         for rater, ratings in groupby(self._store.ratings(name), key=lambda rating: rating.rater):
             outside = self._names.get(rater, rater)
-            tables: dict[TableKind, _Gathered] = {}
+            tables: dict[TableKind, _ExportRows] = {}
             for rating in ratings:
                 if rating.subject not in self._samples:
                     self.left_out[f"{outside} on {rating.criterion}"] += 1
                 elif rating.rater_kind is not RaterKind.GOLD or not self._benchmark.closed:  # else it is the target
                     kind = _KINDS.get(rating.rater_kind, TableKind.OTHER)
-                    tables.setdefault(kind, _Gathered(kind)).add(self._rating(rating, kind, outside))
+                    tables.setdefault(kind, _ExportRows(kind)).add(self._rating(rating, kind, outside))
             for kind, gathered in tables.items():
                 self._folder.parquet(f"{_PLACES[kind]}/{files[outside]}.parquet", gathered.table())
 
     def _write(self, kind: TableKind, file: str, rows: Iterable[Row]) -> None:
-        gathered = _Gathered(kind)
+        gathered = _ExportRows(kind)
         for row in rows:
             gathered.add(row)
         if gathered.height:
@@ -191,7 +191,7 @@ class _Exported:
 
     def _replies(self, file: str, idents: Iterable[str]) -> None:
         """Write a model's replies, those that were drawn from others apart."""
-        tables = {kind: _Gathered(kind) for kind in (TableKind.RESPONSES, TableKind.CHOSEN)}
+        tables = {kind: _ExportRows(kind) for kind in (TableKind.RESPONSES, TableKind.CHOSEN)}
         for ident in idents:
             reply = self._store.reply(self._benchmark.name, ident)
             if reply is not None and reply.sample in self._samples:
@@ -259,7 +259,7 @@ class _Exported:
         }  # fmt: skip
 
 
-class _Gathered:
+class _ExportRows:
     """A table that grows row by row, of exactly its columns and types; few of its rows are Python objects at a time."""
 
     def __init__(self, kind: TableKind) -> None:

@@ -97,31 +97,31 @@ class Translator:
         stay = set(self.names)
         for name in (name for name in names if " " in name):
             self._effort = _MOST_EFFORT
-            said = self.clause(name)
-            if said is None:
+            wording = self.clause(name)
+            if wording is None:
                 stay.add(name)
             else:
-                self._pairs[folded(name)] = said
+                self._pairs[folded(name)] = wording
         self._values.clear()
         return stay
 
     @property
     def english(self) -> list[str]:
         """Sentences that were to be said and stay English, each once."""
-        unknown = (sentence.text for said in self._sentences.values() for sentence in said if not sentence.known)
+        unknown = (sentence.text for wording in self._sentences.values() for sentence in wording if not sentence.known)
         return list(dict.fromkeys(unknown))
 
     def account(self) -> str:
         """Say who translated, and how many sentences stay English."""
         count = plural(len(self.english), "sentence") if self.english else "No sentence"
-        said = self.sentences(f"{_ACCOUNT} {count} stayed English. {_IN_DOUBT}")
-        return together(said)
+        wording = self.sentences(f"{_ACCOUNT} {count} stayed English. {_IN_DOUBT}")
+        return together(wording)
 
     def _said(self, text: str) -> Iterator[Sentence]:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
         if not _LETTERS.search(plain) or _HAN.search(plain):
-            said = None if _HAN.search(plain) else _FULL_SIGNS.get(plain) or self._direct(plain)
-            yield Sentence(said or percents(unmarked(text).strip()), known=True)
+            wording = None if _HAN.search(plain) else _FULL_SIGNS.get(plain) or self._direct(plain)
+            yield Sentence(wording or percents(unmarked(text).strip()), known=True)
             return
         parts = english_text.split(plain)
         whole = self._several(plain) if len(parts) > 1 else self._whole(plain)
@@ -131,28 +131,28 @@ class Translator:
         place = 0
         while place < len(parts):
             for end in (place + 1, place + 2, place + 3):
-                said = self._whole(" ".join(parts[place:end])) if end <= len(parts) and len(parts) > 1 else None
-                if said is not None:
+                wording = self._whole(" ".join(parts[place:end])) if end <= len(parts) and len(parts) > 1 else None
+                if wording is not None:
                     break
             else:
                 end = place + 1
-            yield from [Sentence(said, known=True)] if said is not None else self._further(parts[place])
+            yield from [Sentence(wording, known=True)] if wording is not None else self._further(parts[place])
             place = end
 
     def _several(self, text: str) -> str | None:
         """Return several sentences that stand in the memory together."""
         core = text.removesuffix(".")
-        said = self._fixed(core) or self._matched(core, self.memory.long)
-        return None if said is None else ended(said, text[len(core) :])
+        wording = self._fixed(core) or self._matched(core, self.memory.long)
+        return None if wording is None else ended(wording, text[len(core) :])
 
     def _further(self, text: str) -> Iterator[Sentence]:
         """Cut an unknown sentence where another may begin behind what looks like an abbreviation, as `n.`."""
         parts = _NEXT.split(text)
-        said = [self._whole(part) for part in parts]
-        if None in said:
+        wording = [self._whole(part) for part in parts]
+        if None in wording:
             yield Sentence(text, known=False)
         else:
-            yield from (Sentence(part, known=True) for part in said if part is not None)
+            yield from (Sentence(part, known=True) for part in wording if part is not None)
 
     def _whole(self, text: str) -> str | None:
         """Return one sentence, or what stands between signs."""
@@ -165,8 +165,8 @@ class Translator:
                 return f"{_edge(match[1])}{inner}{_edge(match[3])}"
         core = text.rstrip(".?!") if text[-1:] in ".?!" else text
         sign = text[len(core) :]
-        said = self.clause(core)
-        return None if said is None else ended(said, sign[:1])
+        wording = self.clause(core)
+        return None if wording is None else ended(wording, sign[:1])
 
     # -- parts of a sentence ------------------------------------------------------------------------------------------
 
@@ -183,10 +183,10 @@ class Translator:
         return self._values[text]
 
     def _clause(self, text: str) -> str | None:
-        said = self._direct(text)
-        if said is None and not (_LETTERS.search(text) and not _NAME.fullmatch(text)):
+        wording = self._direct(text)
+        if wording is None and not (_LETTERS.search(text) and not _NAME.fullmatch(text)):
             return text
-        return self._composed(text) if said is None else said
+        return self._composed(text) if wording is None else wording
 
     def _direct(self, text: str) -> str | None:
         """Return what stands in the memory as it is or by one of its patterns, a name, a number or an interval."""
@@ -202,18 +202,18 @@ class Translator:
             return f"{number(match[1])} [{number(match[2])}, {number(match[3])}]"
         if match := _INTERVAL.fullmatch(text):
             return f"{number(match[1])} 至 {number(match[2])}"
-        said = self._matched(text, self.memory.clauses)
-        if said is None and len(parts := _parts(text, ";")) > 1:
-            said = self._clauses(parts)
-        if said is None and len(parts := _parts(text, "–")) > 1:
-            said = self._of_parts(parts, " – ")
-        return self._matched(text, self.memory.index) if said is None else said
+        wording = self._matched(text, self.memory.clauses)
+        if wording is None and len(parts := _parts(text, ";")) > 1:
+            wording = self._clauses(parts)
+        if wording is None and len(parts := _parts(text, "–")) > 1:
+            wording = self._of_parts(parts, " – ")
+        return self._matched(text, self.memory.index) if wording is None else wording
 
     def _matched(self, text: str, index: Index) -> str | None:
         for pattern, found in index.matches(text) if len(text) <= _LONGEST else ():
-            said = self._filled(pattern, found)
-            if said is not None:
-                return said
+            wording = self._filled(pattern, found)
+            if wording is not None:
+                return wording
         return None
 
     def _filled(self, pattern: Pattern, found: Mapping[str, str]) -> str | None:
@@ -221,10 +221,10 @@ class Translator:
         values = {}
         for slot, kind in pattern.kinds.items():
             value = found[slot]
-            said = self._in_slot(value, kind)
-            if said is None:
+            wording = self._in_slot(value, kind)
+            if wording is None:
                 return None
-            values[slot] = said
+            values[slot] = wording
         return joined(*(part for words, slot in pattern.target for part in (words, values[slot] if slot else "")))
 
     def _in_slot(self, text: str, kind: str | None) -> str | None:
@@ -243,19 +243,19 @@ class Translator:
     def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
         for form in (self._in_brackets, self._sum, self._headed, self._list, self._aside, self._pair):
-            said = form(text)
-            if said is not None:
-                return said
+            wording = form(text)
+            if wording is not None:
+                return wording
         return None
 
     def _in_brackets(self, text: str) -> str | None:
-        said = self.clause(text[1:-1]) if text[0] == "(" and text[-1] == ")" else None
-        return None if said is None else f"（{said}）"
+        wording = self.clause(text[1:-1]) if text[0] == "(" and text[-1] == ")" else None
+        return None if wording is None else f"（{wording}）"
 
     def _aside(self, text: str) -> str | None:
         match = _ASIDE.match(text)
-        said = self._of_parts([match[1], match[2]], "（") if match else None
-        return None if said is None else f"{said}）"
+        wording = self._of_parts([match[1], match[2]], "（") if match else None
+        return None if wording is None else f"{wording}）"
 
     def _headed(self, text: str) -> str | None:
         """Return what stands behind a name or a heading."""
@@ -264,8 +264,8 @@ class Translator:
                 return self._of_parts([name, text[len(name) + 2 :]], "：")
         match = _BETWEEN.match(text)
         heading = self._direct(match[1]) if match else None
-        said = self.clause(match[2]) if match and heading is not None else None
-        return None if said is None else f"{heading}：{said}"
+        wording = self.clause(match[2]) if match and heading is not None else None
+        return None if wording is None else f"{heading}：{wording}"
 
     def _sum(self, text: str) -> str | None:
         parts = _parts(text, "+")
@@ -273,17 +273,17 @@ class Translator:
 
     def _of_parts(self, parts: Sequence[str], sign: str) -> str | None:
         """Return parts with a sign between them."""
-        said = []
+        wording = []
         for part in parts:
             known = self.clause(part)
             if known is None:
                 return None
-            said.append(known)
-        return sign.join(said)
+            wording.append(known)
+        return sign.join(wording)
 
     def _clauses(self, parts: Sequence[str]) -> str | None:
         """Return clauses between semicolons, of which several may stand in the memory together."""
-        said, place = [], 0
+        wording, place = [], 0
         while place < len(parts):
             for end in range(min(len(parts), place + _MOST_CLAUSES), place, -1):
                 joint = "; ".join(parts[place:end]).removesuffix(".")
@@ -295,16 +295,16 @@ class Translator:
                     break
             else:
                 return None
-            said.append(part)
+            wording.append(part)
             place = end
-        return "；".join(said)
+        return "；".join(wording)
 
     def _list(self, text: str) -> str | None:
         """Return `a, b and c`; of what is joined by “or”, the same with its word."""
         items = _parts(text, ",")
         if len(items) < 2:
             return None
-        said, ends, before, place = [], _ends(text, items), 0, 0
+        wording, ends, before, place = [], _ends(text, items), 0, 0
         while place < len(items):
             for end in range(min(len(items), place + _MOST_JOINT), place, -1):
                 joint = text[ends[place][0] : ends[end - 1][1]]
@@ -313,12 +313,12 @@ class Translator:
                     break
             else:
                 return None
-            said.append(part)
+            wording.append(part)
             before, place = place, end
-        last = text[ends[before - 1][1] : ends[before][0]] if len(said) > 1 else ", "
+        last = text[ends[before - 1][1] : ends[before][0]] if len(wording) > 1 else ", "
         if last == ", ":
-            return "、".join(said)
-        return joined("、".join(said[:-1]), "或" if last == " or " else "和", said[-1])
+            return "、".join(wording)
+        return joined("、".join(wording[:-1]), "或" if last == " or " else "和", wording[-1])
 
     def _joint(self, text: str, items: int) -> str | None:
         """Return so many items of a list that may be one: whole, two by a pattern, more as a name that is known."""
@@ -381,9 +381,9 @@ def _edge(signs: str) -> str:
     return signs if "–" in signs else signs.replace(", ", ",").replace(": ", ":").replace("; ", ";").translate(_SIGNS)
 
 
-def together(said: Iterable[Sentence]) -> str:
+def together(wording: Iterable[Sentence]) -> str:
     """Return sentences as one text."""
-    return english_text.join([sentence.text for sentence in said])
+    return english_text.join([sentence.text for sentence in wording])
 
 
 def translator_of(report: Report) -> Translator | None:
