@@ -10,7 +10,7 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.cli.program import leaves
-from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
+from mindgauge.commands.annotate.new import Labelling, LabellingOptions
 from mindgauge.commands.train import Learning, TrainOptions
 from mindgauge.models.chat_endpoint import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted

@@ -11,7 +11,7 @@ import msgspec
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubric
 from mindgauge.commands.command import Count, command
-from mindgauge.commands.qualified import remember
+from mindgauge.commands.judges.compare import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.shell import command_line

@@ -13,7 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.commands.command import Count, command
-from mindgauge.commands.qualified import remember
+from mindgauge.commands.judges.compare import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.shell import command_line

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mindgauge.annotation import submissions, tasks
-from mindgauge.annotation.page import batch_results
+from mindgauge.annotation.page import screens
 from mindgauge.annotation.records import Answer, Answered, Gate, Phase
 from tests.annotation.conftest import begin, own_items
 from tests.annotation.page.labelling import Seat, text
@@ -191,7 +191,7 @@ def test_the_coefficient_of_the_gate_is_read_for_each_criterion(tmp_path: Path, 
                 given = [Answer(c, Answered.OK, level) for c, level in levels.items()]
                 submissions.submit(a, person, at.item.id, at.phase, at.turn, f"{name}-{at.item.id}", given)
         (gate,) = a.gates(1)
-        found = {one.criterion: one for one in batch_results.measured(gate, 0.9)}
+        found = {one.criterion: one for one in screens.measured(gate, 0.9)}
         assert list(found) == names
         assert [name for name in names if not found[name].reached] == ["safety"]
         assert found["guidance"].value == pytest.approx(1.0)
@@ -205,12 +205,12 @@ def test_the_coefficient_of_the_gate_is_read_for_each_criterion(tmp_path: Path, 
     [(-0.3, "none"), (0.0, "none"), (0.01, "slight"), (0.2, "slight"), (0.4, "fair"), (0.41, "moderate"), (0.7, "substantial"), (0.81, "high")],
 )  # fmt: skip
 def test_strengths_are_those_of_landis_and_koch(value: float, name: str) -> None:
-    assert batch_results.strength(value) == name
+    assert screens.strength(value) == name
 
 
 def test_nothing_measured_is_nothing_said() -> None:
-    assert batch_results.latest([], 0.4) == []
-    assert batch_results.latest([Gate(1, Phase.LABELLING, 0.0, passed=True, figures=[])], 0.4) == []
+    assert screens.latest([], 0.4) == []
+    assert screens.latest([Gate(1, Phase.LABELLING, 0.0, passed=True, figures=[])], 0.4) == []
 
 
 def test_the_standing_is_in_chinese_for_whoever_wants_it(two_batches: Annotation) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
-from mindgauge.analysis.escalation.review import DrawPlan
+from mindgauge.analysis.escalation.review import NO_JUDGE, DrawPlan, draw, is_judged, queue
 from mindgauge.analysis.reliability.plan import needed
 from mindgauge.annotation import people, setup
 from mindgauge.annotation.items import batched, chosen, known, read_draw, read_queue
@@ -19,15 +22,15 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Policy, Project, Role
 from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
-from mindgauge.commands.annotate import drawing, source
-from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
-from mindgauge.commands.command import COMMAS, command
+from mindgauge.commands.annotate import source
+from mindgauge.commands.command import COMMAS, CommandOption, Count, FromZero, command
 from mindgauge.raters.window import Unit
 from mindgauge.records import transcripts
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
+from mindgauge.records.files.texts import Frame
 from mindgauge.records.rounding import plural
 from mindgauge.runs import run_folder
 from mindgauge.runs.options import RunConfig, refuse_unknown
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.commands.annotate.source import LabelSource
     from mindgauge.records.drawn import Drawn
-    from mindgauge.records.files.texts import Frame
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -284,7 +286,7 @@ def _drawn(
         if not (isinstance(items, str | Path) and tables.is_run(items)):
             raise UsageError("--draw takes the order of need from a run; --items names a file")
         plan = DrawPlan.read(str(labelling.draw), labelling.random)
-        drawn, notes = drawing.of_run(Path(items), task, label_source, plan, labelling.seed)
+        drawn, notes = of_run(Path(items), task, label_source, plan, labelling.seed)
         return drawn, [*notes, _BY_LOT]
     drawn = {item.subject: item.drawn for item in label_source.items if item.drawn is not None}
     if labelling.order is not None:
@@ -378,3 +380,100 @@ def _copy(run: Path, folder: Path) -> None:
     seal(folder / "run.sqlite")
     manifest.write(folder, manifest.read(run))
     private.copy_files(run / "rubrics", folder / "rubrics")
+
+
+LANGUAGES = ("en", "zh")
+URL = "http://127.0.0.1:8765"
+"""Where `annotate serve` listens if nothing else is said."""
+
+
+class Labelling(msgspec.Struct, frozen=True, kw_only=True):
+    """How items come to people and when their labels count; see `annotate_new`."""
+
+    batch: int = 200
+    gate: float = 0.4
+    training: int = 10
+    policy: str = Policy.ADJUDICATED.value
+    order: str | Path | Frame | None = None
+    anchors: str | Path | None = None
+    language: str | None = None
+    url: str = URL
+    columns: Mapping[str, str] | None = None
+    limit: int | None = None
+    draw: int | str | None = None
+    random: int | None = None
+    seed: int = 0
+    unit: str | None = None
+    write_items: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or (self.limit is not None and self.limit < 1):
+            raise UsageError("--batch and --limit must be at least 1")
+        if self.draw is not None and (self.order is not None or self.limit is not None):
+            raise UsageError("--draw chooses what is labelled; it has no use with --order or --limit")
+        if self.draw is None and self.random is not None:
+            raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
+        if self.training < 0:
+            raise UsageError("--training must be 0 or more")
+        if not (math.isfinite(self.gate) and 0 <= self.gate <= 1):
+            raise UsageError("--gate is an agreement from 0 (no better than chance) to 1 (perfect), for example 0.4")
+        if self.unit is not None and self.unit not in set(Unit):
+            raise UsageError(f"--unit is {', '.join(Unit)}, not {self.unit!r}")
+        if self.policy not in set(Policy):
+            raise UsageError(f"--policy is {' or '.join(Policy)}, not {self.policy!r}")
+        if self.language is not None and self.language not in LANGUAGES:
+            raise UsageError(f"--language is {' or '.join(LANGUAGES)}, not {self.language!r}")
+        if not re.fullmatch(r"https?://([^\s/?#@\[\]:]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?(/\S*)?", self.url):
+            raise UsageError(
+                f"--url {self.url!r}: write http://HOST:PORT or https://HOST, as people will reach the page"
+            )
+
+
+class LabellingOptions(TypedDict, total=False):
+    """`Labelling` as keyword arguments."""
+
+    batch: Count
+    gate: float
+    training: FromZero
+    policy: str
+    order: str | Path | Frame | None
+    anchors: str | Path | None
+    language: str | None
+    url: str
+    columns: Mapping[str, str] | None
+    limit: Count | None
+    draw: Annotated[int | str | None, CommandOption(metavar="N")]
+    random: Count | None
+    seed: FromZero
+    unit: str | None
+    write_items: str | Path | None
+
+
+_DONE = "SELECT DISTINCT subject FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"
+
+
+def of_run(
+    folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPlan, seed: int
+) -> tuple[dict[str, Drawn], list[str]]:
+    """Draw from what can be labelled and no person has rated; where no judge rated anything, each is as probable as any other.
+
+    Raises:
+        DataError: nothing is left to draw from.
+    """
+    items = {item.subject: item for item in source.items}
+    with Store(folder) as store:
+        judged = is_judged(store, benchmark.name)
+        rated = {subject for (subject,) in store.select(_DONE, (benchmark.name,))}
+        order = [entry.subject for entry in queue(store, benchmark)[0]] if judged else []
+    notes = []
+    if not judged:
+        plan = plan.at_random
+        notes.append(NO_JUDGE)
+    places = {subject: place for place, subject in enumerate(order)}
+    frame = sorted((s for s in items if s not in rated), key=lambda s: (places.get(s, len(places)), s))
+    if not frame:
+        raise DataError(f"{folder}: people have rated every reply of {benchmark.name}; nothing is left to draw from")
+    drawn, remarks = draw(frame, {subject: items[subject].cluster for subject in frame}, plan, seed)
+    if rated:
+        notes.append(f"{len(rated)} replies that people have rated are not in the frame; estimates are for the others")
+    return drawn, [*remarks, *notes]

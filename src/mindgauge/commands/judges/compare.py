@@ -7,28 +7,32 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from mindgauge.analysis import fitness, frame
+from mindgauge.analysis import fitness, frame, scoring_views
 from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judge_comparison import compare as judging
 from mindgauge.analysis.judge_comparison.compare import IntervalOptions
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
+from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.commands.command import Count, FromZero, Resamples, command
-from mindgauge.commands.qualified import remember
+from mindgauge.models.replay import Replay
+from mindgauge.models.scripted import Scripted
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import labelled, plan, run_folder
+from mindgauge.runs import entry_test, labelled, plan, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.options import COMPARED, CompareOptions, RunConfig, listed
 from mindgauge.runs.steps import PlannedSubject
-from mindgauge.store import ReplyScope, continued, manifest
+from mindgauge.store import ReplyScope, Store, continued, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mindgauge.analysis.fitness import Qualification
     from mindgauge.analysis.judge_comparison.compare import JudgeComparison
     from mindgauge.records.files.texts import Frame
+    from mindgauge.runs.entry_test import EntryTest
     from mindgauge.runs.options import AnyModel
 
 
@@ -135,3 +139,23 @@ def judges_compare(
     compared.qualifications.extend(tested)
     compared.notes.extend([*fitness.told(unfit), *labelled_replies.notes, *kinship.notes(kin), *older])
     return compared
+
+
+def remember(
+    folder: Path, tests: Sequence[EntryTest], qualifications: Sequence[Qualification], config: RunConfig
+) -> None:
+    """Note on this machine which judges of a run passed: on a criterion at least, and failed on none."""
+    if not tests:
+        return
+    with Store(folder) as store:
+        worst = scoring_views.entry_tests(store, [test.benchmark for test in tests])
+    for test in tests:
+        for judge in test.judges:
+            if isinstance(judge, Scripted | Replay):
+                continue
+            for instrument in plan.instruments(test.benchmark, config.judging):
+                pair = (test.benchmark.name, instrument.rater(judge.name))
+                results = {q.result for q in qualifications if (q.benchmark, q.judge) == pair}
+                if EntryResult.PASSED in results and EntryResult.FAILED not in results:
+                    by_criterion = {name: why for (b, name, j), why in worst.items() if (b, j) == pair}
+                    entry_test.remember(judge, instrument, by_criterion)

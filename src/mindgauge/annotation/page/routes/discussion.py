@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import InvalidAnswerError
-from mindgauge.annotation.page import batch_results
+from mindgauge.annotation.page import screens
 from mindgauge.annotation.page.access import Discussant, Fields, Opened, PostedDiscussant, Visitor
 from mindgauge.annotation.page.filled import form, form_id
 from mindgauge.annotation.page.pages import in_words, language, page, words
@@ -162,7 +162,7 @@ def _frame(request: Request, a: Annotation, visitor: Visitor, meeting: Discussio
         "done": meeting.done,
         "of": len(meeting.items),
         "deciders": ", ".join(person.name for person in meeting.deciders),
-        "measured": batch_results.latest(a.gates(meeting.batch.number), a.project.gate),
+        "measured": screens.latest(a.gates(meeting.batch.number), a.project.gate),
     }
 
 

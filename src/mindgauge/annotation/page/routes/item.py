@@ -23,10 +23,9 @@ from mindgauge.annotation.page.access import (
     PostedDiscussant,
     Visitor,
 )
-from mindgauge.annotation.page.batch_results import feedback
 from mindgauge.annotation.page.filled import Filled, Form
 from mindgauge.annotation.page.pages import called, go_on, in_words, language, page, said, words
-from mindgauge.annotation.page.screens import guide, screen
+from mindgauge.annotation.page.screens import feedback, guide, screen
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Item, Person, Phase, Role
 from mindgauge.records.rubric import Rubric

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import people, rounds
-from mindgauge.annotation.page import batch_results
+from mindgauge.annotation.page import screens
 from mindgauge.annotation.page.access import Fields, Opened, Owner, PostedOwner, Visitor
 from mindgauge.annotation.page.pages import page
 from mindgauge.annotation.project import Annotation, Batch
@@ -115,7 +115,7 @@ def _page(
         needed=request.app.state.needed,
         annotators=[person for person in team if person.role is Role.ANNOTATOR],
         gates=[
-            (batch.number, gate, batch_results.measured(gate, annotation.project.gate))
+            (batch.number, gate, screens.measured(gate, annotation.project.gate))
             for batch in reversed(batches)
             for gate in annotation.gates(batch.number)
         ],

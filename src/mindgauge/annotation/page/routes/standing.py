@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from mindgauge.annotation import tasks
 from mindgauge.annotation.labels import last
-from mindgauge.annotation.page import batch_results
+from mindgauge.annotation.page import screens
 from mindgauge.annotation.page.access import Anyone, Opened
 from mindgauge.annotation.page.pages import language, page
 from mindgauge.annotation.project import Annotation, Batch
@@ -22,7 +22,7 @@ class GateStep(NamedTuple):
     """What the gate said after a phase."""
 
     phase: Phase
-    measured: list[batch_results.GateFigure]
+    measured: list[screens.GateFigure]
 
 
 class Closed(NamedTuple):
@@ -35,7 +35,7 @@ class Closed(NamedTuple):
     adjudicated: bool
     """Whether something of it was decided by one person."""
     steps: list[GateStep]
-    beside: list[batch_results.GoldComparison]
+    beside: list[screens.GoldComparison]
     """One's own labels beside the gold; empty for whoever labelled nothing in it."""
 
 
@@ -71,7 +71,7 @@ def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = N
         closed=_closed(a, chosen, person, language(request, visitor)) if chosen else None,
         batches=closed,
         counts=list(_counts(a, person)._asdict().items()) if finished else [],
-        training=batch_results.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
+        training=screens.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
     )
 
 
@@ -85,15 +85,13 @@ def _waiting(person: Person, current: tasks.Assignment | tasks.NothingToDo) -> s
 
 
 def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
-    steps = [GateStep(gate.phase, batch_results.measured(gate, a.project.gate)) for gate in a.gates(batch.number)]
+    steps = [GateStep(gate.phase, screens.measured(gate, a.project.gate)) for gate in a.gates(batch.number)]
     decided = f"decided_{batch.decided}"
     if batch.decided == "passed" and steps:
         decided += f"_{steps[-1].phase}"
     adjudicated = any(label.phase is Phase.ADJUDICATION for label in a.labels(batch=batch.number))
     date = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
-    return Closed(
-        batch, f"{date:%Y-%m-%d}", decided, adjudicated, steps, batch_results.beside(a, batch, person, spoken)
-    )
+    return Closed(batch, f"{date:%Y-%m-%d}", decided, adjudicated, steps, screens.beside(a, batch, person, spoken))
 
 
 def _counts(a: Annotation, person: Person) -> PersonTotals:
