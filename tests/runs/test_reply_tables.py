@@ -54,7 +54,7 @@ def test_rows_that_name_nothing_share_nothing(tmp_path: Path, form: str) -> None
     assert all(sample.tags == {} and sample.target is None for sample in samples)
     assert {(reply.model, reply.run) for reply in replies} == {("table" if form == "pandas-like" else "logs", 0)}
     assert all("source_id" not in reply.provenance for reply in replies)
-    logged = read_dialogues(source, SAFETY, {}).samples
+    logged = read_dialogues(source, SAFETY, {})[0]
     assert len({sample.cluster for sample in logged}) == 3
     assert all(sample.tags == {} and sample.target is None for sample in logged)
 
@@ -119,7 +119,7 @@ def test_whatever_becomes_a_tag_can_be_mapped(tmp_path: Path) -> None:
     row = {"text": SAID[0][0], "reply": SAID[0][1], "Risiko": "yes", "Sprache": "de", "Bild": "no"}
     (tmp_path / "logs.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     columns = {"user": "text", "risk": "Risiko", "language": "Sprache", "graphic": "Bild"}
-    (sample,) = read_dialogues(tmp_path / "logs.jsonl", SAFETY, columns).samples
+    (sample,) = read_dialogues(tmp_path / "logs.jsonl", SAFETY, columns)[0]
     assert {"risk": "yes", "language": "de", "graphic": "no"}.items() <= sample.tags.items()
 
 

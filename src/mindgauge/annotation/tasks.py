@@ -288,7 +288,7 @@ def _assignment(
     annotators = {p.id for p in a.annotators()} - {person.id} if together else set()
     item = a.known_item(task.item)
     finished = sum(t.state != "open" for t in own)
-    worked = pace_of(c, person.id)
+    pace, distressing, pause = pace_of(c, person.id)
     return Assignment(
         item=item,
         phase=phase,
@@ -302,9 +302,9 @@ def _assignment(
         others={author: labelled for author, labelled in by_person.items() if author in annotators},
         comments=_comments(c, task.item) if together else [],
         rubric=a.rubric_for(item, rubric(c, position)),
-        seconds_left=worked.left(len(own) - finished),
-        distressing_seen=worked.distressing,
-        pause=worked.pause,
+        seconds_left=None if pace is None else pace * (len(own) - finished),
+        distressing_seen=distressing,
+        pause=pause,
         undo=phase is not Phase.TRAINING and finished > 0,
     )
 
@@ -338,20 +338,8 @@ _HEAVY = 10
 """Distressing items in one stretch after which a pause is due; both limits are our own."""
 
 
-class Pace(NamedTuple):
-    """A person's own. `seconds` is None until a few items are done."""
-
-    seconds: float | None
-    distressing: int
-    pause: bool
-
-    def left(self, items: int) -> float | None:
-        """Return the seconds that so many items will take."""
-        return None if self.seconds is None else self.seconds * items
-
-
-def pace_of(c: Connection, person: str) -> Pace:
-    """Return a person's pace over all that they have finished."""
+def pace_of(c: Connection, person: str) -> tuple[float | None, int, bool]:
+    """Return a person's seconds an item (None until a few are done), their distressing items, and whether a pause is due."""
     t, i = schema.tasks.c, schema.items.c
     finished = (t.person == person, t.state == "done", t.at.is_not(None))
     heavy_ones = (
@@ -367,7 +355,7 @@ def pace_of(c: Connection, person: str) -> Pace:
             break
         began, heavy = row.at, heavy + (row.crisis or row.graphic)
     pause = end - began >= _STRETCH or heavy >= _HEAVY
-    return Pace(statistics.median(took) if len(took) >= _FEWEST else None, distressing, pause)
+    return statistics.median(took) if len(took) >= _FEWEST else None, distressing, pause
 
 
 def sane(seconds: float) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -271,15 +271,10 @@ def _slots(store: Store, benchmark: str) -> Counter[tuple[str, str]]:
     return counted
 
 
-class _RatedCount(NamedTuple):
-    """How many subjects a rater was asked about, and how many it is done with."""
-
-    asked: int
-    done: int
-
-
-def _rated(store: Store, benchmark: str, ratings: Sequence[RatingCount], *, recognised: bool) -> dict[str, _RatedCount]:
-    """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest.
+def _rated(
+    store: Store, benchmark: str, ratings: Sequence[RatingCount], *, recognised: bool
+) -> dict[str, tuple[int, int]]:
+    """Return how many subjects each rater was asked about, and is done with: on the criterion on which it has rated the fewest.
 
     Judges that recognise the category of a message rate that, too; it is no part of what they say of a reply.
     """
@@ -291,7 +286,7 @@ def _rated(store: Store, benchmark: str, ratings: Sequence[RatingCount], *, reco
             continue
         asked.setdefault(rater, Counter())[criterion] += n
         usable.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
-    return {rater: _RatedCount(min(n.values()), min(usable[rater].values())) for rater, n in asked.items()}
+    return {rater: (min(n.values()), min(usable[rater].values())) for rater, n in asked.items()}
 
 
 def _left_by_plan(
@@ -311,7 +306,7 @@ def _left(
     outputs: Sequence[StepOutput],
     benchmark: str,
     counts: Sequence[RecordCount],
-    rated: dict[str, _RatedCount],
+    rated: dict[str, tuple[int, int]],
     slots: Counter[tuple[str, str]],
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
@@ -335,19 +330,19 @@ def _left(
             finished, failed = replies[output.name], lost[output.name]
         else:
             total = rated_subjects * output.repeats
-            subjects = rated.get(output.name) or _with_own_prompts(rated, output.name, {o.name for o in outputs})
-            finished, failed = subjects.done, subjects.asked - subjects.done
+            asked, finished = rated.get(output.name) or _with_own_prompts(rated, output.name, {o.name for o in outputs})
+            failed = asked - finished
         remaining = max(0, total - finished)
         yield Left(benchmark, output.kind, output.name, total, finished, remaining, min(failed, remaining))
 
 
-def _with_own_prompts(rated: Mapping[str, _RatedCount], name: str, planned: set[str]) -> _RatedCount:
+def _with_own_prompts(rated: Mapping[str, tuple[int, int]], name: str, planned: set[str]) -> tuple[int, int]:
     """Return what a rater is done with whose name has the user's prompts, or a tree of questions, behind the planned one."""
     begin = f"{name.removesuffix(')')}, " if name.endswith(")") else f"{name} ("
     named_so = [n for rater, n in rated.items() if rater.startswith(begin) and rater not in planned]
-    return max(named_so, key=lambda n: n.done, default=_RatedCount(0, 0))
+    return max(named_so, key=lambda n: n[1], default=(0, 0))
 
 
-def _closed(rated: Mapping[str, _RatedCount]) -> bool:
+def _closed(rated: Mapping[str, tuple[int, int]]) -> bool:
     """Whether a benchmark's question is closed, which models answer themselves: its targets are ratings, too."""
     return _GOLD in rated

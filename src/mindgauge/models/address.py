@@ -27,14 +27,6 @@ SCHEMES = ("http://", "https://")
 _PORTS = {"http": 80, "https": 443}
 
 
-class ServerAddress(NamedTuple):
-    """What makes two addresses the same server."""
-
-    host: str
-    port: int
-    path: str
-
-
 def is_listed(spec: str) -> bool:
     """Whether a specification lists addresses, or tries to."""
     return any(part.strip().startswith(SCHEMES) for part in spec.split(","))
@@ -103,9 +95,9 @@ def shown(address: str) -> str:
     return address.rpartition("@")[2]
 
 
-def server(url: str) -> ServerAddress:
-    """Return which server an address leads to, however it is written; all loopback addresses are one host."""
-    return _end(url)._replace(host=host(url))
+def server(url: str) -> tuple[str, int, str]:
+    """Return the host, port and path of the server an address leads to, however written; all loopback addresses are one host."""
+    return host(url), *_end(url)[1:]
 
 
 def host(url: str) -> str:
@@ -114,9 +106,9 @@ def host(url: str) -> str:
     return "localhost" if loopback(name) else name
 
 
-def _end(url: str) -> ServerAddress:
+def _end(url: str) -> tuple[str, int, str]:
     parts = urlsplit(url)
-    return ServerAddress(parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.path.rstrip("/"))
+    return parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.path.rstrip("/")
 
 
 # Which key goes to which host. A key is meant for one host; a command that would send it to two is refused.

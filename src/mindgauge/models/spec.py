@@ -6,7 +6,7 @@ import difflib
 import functools
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,14 +35,7 @@ _PARTS = (*Model.__annotations__, "ask", "__aenter__", "__aexit__")
 """What every `Model` has."""
 
 
-class Endpoint(NamedTuple):
-    """What makes two models the very same: the server, and the name by which it is asked for one."""
-
-    server: address.ServerAddress
-    model: str
-
-
-def endpoints(spec: str, environment: Mapping[str, str] = os.environ) -> frozenset[Endpoint]:
+def endpoints(spec: str, environment: Mapping[str, str] = os.environ) -> frozenset[tuple[tuple[str, int, str], str]]:
     """Return where the calls of a specification go; nothing for what is no address and no provider's model.
 
     Args:
@@ -53,7 +46,7 @@ def endpoints(spec: str, environment: Mapping[str, str] = os.environ) -> frozens
         urls, name = _urls(spec, environment)
     except UsageError:
         return frozenset()
-    return frozenset(Endpoint(address.server(url), name) for url in urls)
+    return frozenset((address.server(url), name) for url in urls)
 
 
 def keys(spec: str, config: AnyConfig | None = None) -> list[Key]:
@@ -189,7 +182,7 @@ def _unknown(spec: str, settings: Settings) -> str:
 @functools.cache
 def _installed() -> dict[str, EntryPoint]:
     """Return the kinds of models that installed packages bring; ours come first, so none of them can be replaced."""
-    return installed.entry_points(GROUP).points
+    return installed.entry_points(GROUP)[0]
 
 
 def _from_package(spec: str, kind: str, settings: Settings) -> Model:

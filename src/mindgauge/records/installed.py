@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class EntryPointGroup(NamedTuple):
-    """The entry points of a group by name, and those that do not count, or packages whose cannot be read, with the reason."""
-
-    points: dict[str, EntryPoint]
-    broken: dict[str, str]
-
-
-def entry_points(group: str) -> EntryPointGroup:
-    """Return what installed packages bring; of two entry points of one name, the first on the path counts.
+def entry_points(group: str) -> tuple[dict[str, EntryPoint], dict[str, str]]:
+    """Return what installed packages bring, and what does not count or cannot be read, with the reason; of two entry points of one name, the first on the path counts.
 
     A package that is there twice counts once; another one's entry point of the same name is named.
     """
@@ -48,7 +41,7 @@ def entry_points(group: str) -> EntryPointGroup:
                     broken[f"{point.name} of the package {package.name}"] = (
                         f"the package {first.name} brings something of this name, too, and counts"
                     )
-    return EntryPointGroup(dict(sorted(points.items())), broken)
+    return dict(sorted(points.items())), broken
 
 
 def load(point: EntryPoint) -> object:

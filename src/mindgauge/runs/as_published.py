@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,25 +26,10 @@ if TYPE_CHECKING:
 _OWN = "own"
 
 
-class PublishedProtocol(NamedTuple):
-    """A benchmark and a command as the paper has them."""
-
-    benchmark: Benchmark
-    config: RunConfig
-
-
-class JudgingProtocol(NamedTuple):
-    """A benchmark and a command as the paper's judges were asked, and the table of these judges; None where it is not as published."""
-
-    benchmark: Benchmark
-    config: RunConfig
-    table: JudgesTable | None
-
-
 def protocol(
     benchmarks: Sequence[Benchmark], config: RunConfig, tags: Mapping[str, tuple[str, ...]] | None
-) -> PublishedProtocol:
-    """Return what a command names under its paper's protocol: the first that no option of the user's contradicts.
+) -> tuple[Benchmark, RunConfig]:
+    """Return the benchmark and the command as the paper has them: what a command names under its paper's protocol: the first that no option of the user's contradicts.
 
     Raises:
         UsageError: there is no protocol on record, several benchmarks are named, or an option contradicts every protocol.
@@ -69,17 +54,19 @@ def protocol(
         judging = msgspec.structs.replace(judging, own_family=True)
         config.notice("replies by a judge's own family are rated, too, as in the paper")
     config = msgspec.structs.replace(config, asking=asking, judging=judging, replica=fitting)
-    return PublishedProtocol(_asked(benchmark, fitting), config)
+    return _asked(benchmark, fitting), config
 
 
-def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
+def judging(benchmark: Benchmark, config: RunConfig) -> tuple[Benchmark, RunConfig, JudgesTable | None]:
     """Return what judges of a paper's released replies are asked, and how; with --as-published as its own were, by the labels as shipped.
+
+    The table of these judges comes with it; None where it is not as published.
 
     Raises:
         UsageError: no table of judges beside people is on record, or an option contradicts its protocol.
     """
     if not config.as_published:
-        return JudgingProtocol(benchmark, config, None)
+        return benchmark, config, None
     table = protocols.read(benchmark.folder).judges
     if table is None:
         raise UsageError(
@@ -100,7 +87,7 @@ def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
         f"as published, beside {table.compares_with}: "
         + (f"still to bring: {words}" if words else "nothing is left to bring")
     )
-    return JudgingProtocol(judged, config, table)
+    return judged, config, table
 
 
 def _contradiction(replica: Replica, config: RunConfig, tags: Mapping[str, tuple[str, ...]]) -> str:

@@ -22,7 +22,7 @@ from mindgauge.records.request import Request
 from mindgauge.runs.conversations import TurnCall, dialogue_tokens, expected_turns, goes_on, replier
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.steps import (
-    Expected,
+    PlannedStep,
     PlannedSubject,
     ReplyStep,
     StepOutput,
@@ -86,7 +86,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         tags = subject.sample.tags
         return super().requests(subject) if (tags["unit"], tags["turn"]) == (Unit.TURN, "1") else []
 
-    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - no other step asks so
+    def expected(self, store: Store | None, counted: set[Hashable]) -> tuple[PlannedStep, int]:  # noqa: ARG002 - no other step asks so
         """Count the turns that are left, and estimate what they take: each reads all before it, most of it once more."""
         finished = self.done(store) if store is not None else set()
         replied = finished & store.replied(self.benchmark.name, self.model.name) if store is not None else set()

@@ -27,7 +27,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.shell import command_line
 from mindgauge.runs.session import tokens
-from mindgauge.runs.steps import REPLY_TOKENS, CallStep, Expected, PlannedStep, PlannedSubject, ReplyStep
+from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedStep, PlannedSubject, ReplyStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -173,7 +173,7 @@ class TurnCall(NamedTuple):
 
 def expected_turns(
     step: CallStep, calls: Sequence[TurnCall], finished: Collection[Hashable], asked_for: Collection[Hashable]
-) -> Expected:
+) -> tuple[PlannedStep, int]:
     """Count the calls that are left, each once, and estimate what they take.
 
     Args:
@@ -188,7 +188,7 @@ def expected_turns(
     completion = len(left) * step.answer_tokens
     cost = None if step.model.price is None else step.model.price.of(prompt, completion, cached)
     planned = PlannedStep(step.model.name, step.purpose, len(left), len(left), prompt, completion, cost, cached)
-    return Expected(planned, len({call.key for call in calls if call.turn in asked_for}))
+    return planned, len({call.key for call in calls if call.turn in asked_for})
 
 
 def dialogue_tokens(slot: Sample, replies: int) -> int:
@@ -218,7 +218,7 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
         """Return nothing: dialogues leave its messages."""
         return []
 
-    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - see `ConversationStep`
+    def expected(self, store: Store | None, counted: set[Hashable]) -> tuple[PlannedStep, int]:  # noqa: ARG002 - see `ConversationStep`
         """Estimate what the messages take, as `ConversationStep.expected` does."""
         calls = [
             call

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mindgauge.raters.window import Window
     from mindgauge.records.request import Model, Request
     from mindgauge.runs.options import Notice, RunConfig
-    from mindgauge.runs.steps import Expected, Step
+    from mindgauge.runs.steps import Step
 
 PER_PROCESS = 2_000.0
 """Calls per second that one process carries, measured with room to spare."""
@@ -114,13 +114,13 @@ def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], 
     models: dict[str, Model] = {}
     steps_ahead: list[tuple[PlannedStep, bool]] = []
     calls_done = 0
-    for step, expected in _expected(path, steps):
+    for step, expected, done in _expected(path, steps):
         if isinstance(step, CallStep):
             models[step.model.name] = step.model
         ambiguous = len(names) > 1 and isinstance(step, CallStep) and step.benchmark.name in names
-        named = {"purpose": f"{step.benchmark.name}: {expected.step.purpose}"} if ambiguous else {}
-        steps_ahead.append((msgspec.structs.replace(expected.step, **named), isinstance(step, CallStep) and step.later))
-        calls_done += expected.done
+        named = {"purpose": f"{step.benchmark.name}: {expected.purpose}"} if ambiguous else {}
+        steps_ahead.append((msgspec.structs.replace(expected, **named), isinstance(step, CallStep) and step.later))
+        calls_done += done
     planned = [entry for entry, _ in steps_ahead]
     costs = [entry.cost for entry in planned]
     return DryRun(
@@ -146,19 +146,19 @@ def _requests(step: CallStep) -> Iterator[ShownRequest]:
 def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:
     """Count the calls that steps would make to each model, less those that a run holds."""
     calls: dict[str, int] = {}
-    for _, expected in _expected(path, steps):
-        calls[expected.step.model] = calls.get(expected.step.model, 0) + expected.step.calls
+    for _, expected, _ in _expected(path, steps):
+        calls[expected.model] = calls.get(expected.model, 0) + expected.calls
     return calls
 
 
-def _expected(path: Path, steps: Iterable[Step]) -> Iterator[tuple[CallStep | ClassifierStep, Expected]]:
+def _expected(path: Path, steps: Iterable[Step]) -> Iterator[tuple[CallStep | ClassifierStep, PlannedStep, int]]:
     counted: set[Hashable] = set()
     with Store.begun(path) as store:
         for step in steps:
             if isinstance(step, CallStep):
-                yield step, step.expected(store, counted)
+                yield step, *step.expected(store, counted)
             elif isinstance(step, ClassifierStep):
-                yield step, step.expected(store)
+                yield step, *step.expected(store)
 
 
 # -- time and room -------------------------------------------------------------------------------------------------------

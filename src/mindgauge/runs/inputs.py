@@ -408,13 +408,13 @@ def classified(source: Source, benchmark: Benchmark, columns: Mapping[str, str],
     Raises:
         DataError: it cannot be read.
     """
-    dialogues = read_dialogues(source, benchmark, columns, limit)
+    dialogues, repeated, absent = read_dialogues(source, benchmark, columns, limit)
     notes = remarks(source, columns)
-    if dialogues.repeated:
-        notes.append(f"{dialogues.repeated} rows repeat a dialogue and its reply word for word; each counts once")
-    if dialogues.absent:
-        notes.append(f"{plural(dialogues.absent, 'row')} without a reply, since none came, left out: there is nothing to classify")  # fmt: skip
-    return Inputs(benchmark, dialogues.samples, [], {"rate": True}, _name(source), notes)
+    if repeated:
+        notes.append(f"{repeated} rows repeat a dialogue and its reply word for word; each counts once")
+    if absent:
+        notes.append(f"{plural(absent, 'row')} without a reply, since none came, left out: there is nothing to classify")  # fmt: skip
+    return Inputs(benchmark, dialogues, [], {"rate": True}, _name(source), notes)
 
 
 def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) -> None:

@@ -15,7 +15,7 @@ from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.files import private
 from mindgauge.records.prompt import Nonces
 from mindgauge.runs.judge_work import JudgeWork
-from mindgauge.runs.steps import CallStep, Expected, LocalStep, PlannedStep, PlannedSubject
+from mindgauge.runs.steps import CallStep, LocalStep, PlannedStep, PlannedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -281,11 +281,11 @@ class ClassifierStep(LocalStep, frozen=True):
         """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
         yield self.rater.name, self.rater.criterion.name, 1
 
-    def expected(self, store: Store | None) -> Expected:
+    def expected(self, store: Store | None) -> tuple[PlannedStep, int]:
         """Count the subjects that are left: it makes no calls and costs nothing."""
         remaining = max(0, self.count - (len(self.done(store)) if store is not None else 0))
         purpose = f"classify {remaining} {'samples' if self.benchmark.closed else 'replies'}"
-        return Expected(PlannedStep(self.rater.name, purpose, 0, 0, 0, 0, 0.0))
+        return PlannedStep(self.rater.name, purpose, 0, 0, 0, 0, 0.0), 0
 
     def work(self, store: Store, progress: Progress | None = None) -> None:
         """Rate what the run lacks."""

@@ -37,18 +37,12 @@ _NOT_CAME = frozenset((Status.FAILED, Status.FILTERED, Status.REFUSED))
 """Statuses that say of an empty reply why it is empty."""
 
 
-class Logged(msgspec.Struct, frozen=True):
-    """Dialogues that end with a reply, each once; `repeated` rows said the same again, and to `absent` no reply came."""
-
-    samples: list[Sample]
-    repeated: int
-    absent: int
-
-
 def read_dialogues(
     source: Source, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
-) -> Logged:
+) -> tuple[list[Sample], int, int]:
     """Read a file of dialogues with their replies into samples that a closed question about replies is put on.
+
+    Return the dialogues, each once; how many rows said the same again; and how many had no reply.
 
     Each row's `reply` becomes the last message; where there is no such column, `messages` end with it. `target` (or
     `label`, as in a training file) is the label that people gave. The tag `model` says who wrote the reply; the same
@@ -80,7 +74,7 @@ def read_dialogues(
     if not logged:
         raise DataError(f"{_name(source)}: no dialogues in it")
     samples = [sample for sample, _ in logged.values()]
-    return Logged(samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated, absent)
+    return samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated, absent
 
 
 def _not_come(row: Mapping[str, Any]) -> Status | None:

@@ -127,13 +127,6 @@ class PlannedStep(msgspec.Struct, frozen=True):
     """Of those read: what a server's cache may serve, since each turn of a dialogue begins with all before it."""
 
 
-class Expected(NamedTuple):
-    """What a step will take, and how many of its calls are made already."""
-
-    step: PlannedStep
-    done: int = 0
-
-
 Planned: TypeAlias = "Callable[[], Iterable[PlannedSubject]]"
 """Reads what a step is expected to be about, one after the other: there may be more than fits into memory."""
 
@@ -262,7 +255,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many of so many calls are made if every answer is right."""
         return calls
 
-    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:
+    def expected(self, store: Store | None, counted: set[Hashable]) -> tuple[PlannedStep, int]:
         """Count the calls that are left, and estimate what they take.
 
         Args:
@@ -293,7 +286,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
                 likely += min(fresh, self._likely(subject, fresh))
         answer_total = calls * self.answer_tokens
         cost = None if self.model.price is None else self.model.price.of(read, answer_total)
-        return Expected(PlannedStep(self.model.name, self.purpose, calls, likely, read, answer_total, cost), existing)
+        return PlannedStep(self.model.name, self.purpose, calls, likely, read, answer_total, cost), existing
 
 
 class LocalStep(msgspec.Struct, frozen=True):

@@ -238,6 +238,6 @@ def test_a_closed_question_about_replies_takes_logs_too(tmp_path: Path) -> None:
 
     failed = logs.sample("b", error={"message": "connection lost", "traceback": "", "traceback_ansi": ""})
     path = logs.deflated(tmp_path / "log.eval", logs.members([logs.sample("a", target=""), {**failed, "target": ""}]))
-    read_samples = read_dialogues(path, benchmarks.find_one("dialogue_safety"), {})
-    assert [sample.messages[-1].content for sample in read_samples.samples] == ["That is hard.\n\nWhat kept you awake?"]
-    assert read_samples.absent == 1
+    read_samples, _, absent = read_dialogues(path, benchmarks.find_one("dialogue_safety"), {})
+    assert [sample.messages[-1].content for sample in read_samples] == ["That is hard.\n\nWhat kept you awake?"]
+    assert absent == 1

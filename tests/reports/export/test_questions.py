@@ -82,7 +82,7 @@ def test_of_a_question_about_a_reply_the_dialogue_before_it_is_asked(tmp_path: P
     recorded: dict[tuple[Message, ...], str] = {}
     for sample in benchmark.samples(None):
         recorded.setdefault(sample.messages[:-1], sample.messages[-1].content)
-    samples = read_dialogues(filled(path, [*recorded.values()]), benchmark, {}).samples
+    samples = read_dialogues(filled(path, [*recorded.values()]), benchmark, {})[0]
     originals = {sample.id: sample for sample in benchmark.samples(None)}
     assert len(samples) == len(recorded)
     for sample in samples:

@@ -62,22 +62,15 @@ class FormQuestion(NamedTuple):
     """Nodes of the criterion; 0 where all its levels are asked at once."""
 
 
-class Crumb(NamedTuple):
-    """A step that was taken, and where to take it again."""
-
-    name: str
-    answer: str
-    link: str
-
-
 class Screen(NamedTuple):
     """What is asked now: one node, or all criteria without nodes."""
 
     decision: FormQuestion | None
     questions: list[FormQuestion]
-    crumbs: list[Crumb]
-    earlier: list[Crumb]
-    """The person's answers of an earlier phase, by criterion."""
+    crumbs: list[dict[str, str]]
+    """Steps that were taken: `name`, `answer`, and the `link` that takes one again."""
+    earlier: list[dict[str, str]]
+    """`name` of a criterion, and the person's `answer` of an earlier phase."""
     form: str
     """Id of the form: sent twice, it counts once."""
     note: str
@@ -130,7 +123,7 @@ def screen(
         questions=[] if open_node else [_question(assignment, criterion, language, missing) for criterion in others],
         crumbs=crumbs,
         earlier=[
-            Crumb(name.replace("_", " "), said(names[name], label, language), "")
+            {"name": name.replace("_", " "), "answer": said(names[name], label, language)}
             for name, label in assignment.own.items() if name in names
         ],
         form=secrets.token_hex(16),
@@ -182,7 +175,7 @@ def _decision(
     before = dict(own.path).get(node) if own else None
     single = len(question.levels) == 1
     offered = [
-        (str(value), in_words(texts["yes_level"], level=name) if single else name, _meaning(criterion, value, language))
+        (str(value), in_words(texts["yes_level"], level=name) if single else name, _anchor_meaning(criterion, value, language))
         for value in question.levels
         for name in [called(criterion, value, language)]
     ]
@@ -191,7 +184,7 @@ def _decision(
     else:
         name = called(criterion, question.otherwise, language)
         name = in_words(texts["no_level"], level=name) if single else name
-        offered.append((NO, name, _meaning(criterion, question.otherwise, language)))
+        offered.append((NO, name, _anchor_meaning(criterion, question.otherwise, language)))
     keyed = [(*answer, key) for answer, key in zip(offered, _node_keys(question), strict=True)]
     keyed.append(
         (Answered.CANNOT_TELL.value, texts["cannot_tell"], Worded(texts["cannot_tell_meaning"], language), "c")
@@ -256,11 +249,9 @@ def _keys(criterion: Criterion) -> list[str]:
     return [str(number) if number < 10 else "" for number in (*numbers, max(numbers) + 1)]
 
 
-def _meaning(criterion: Criterion, value: Value, language: str) -> Worded:
-    return next((worded(level.text, language) for level in criterion.levels if level.value == value), Worded("", ""))
-
-
-def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], language: str, named: bool) -> Crumb:
+def _crumb(
+    assignment: Assignment, criterion: Criterion, step: tuple[int, str], language: str, named: bool
+) -> dict[str, str]:
     texts = words(language)["item"]
     node, answer = step
     question = criterion.nodes[node]
@@ -277,7 +268,7 @@ def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], 
     else:
         answer_text = texts["yes"] if len(question.levels) == 1 else called(criterion, level, language)
     query = urlencode({"item": assignment.item.id, "criterion": criterion.name, "node": node})
-    return Crumb(name, answer_text, f"/item?{query}")
+    return {"name": name, "answer": answer_text, "link": f"/item?{query}"}
 
 
 # The rubric beside the question: criteria, levels, what to look at, and what authored replies at a level read like.
@@ -287,38 +278,9 @@ MOST_EXAMPLES = 2
 """For each level."""
 
 
-class Example(NamedTuple):
-    """An authored text: what the person says last, and the reply to it, which may be empty."""
-
-    person: Worded
-    reply: Worded
-
-
-class GuideLevel(NamedTuple):
-    """One level."""
-
-    name: str
-    meaning: Worded
-    examples: list[Example]
-
-
-class GuideCriterion(NamedTuple):
-    """One criterion."""
-
-    name: str
-    text: Worded
-    asked: bool
-    look: Worded
-    checks: list[Worded]
-    levels: list[GuideLevel]
-    not_applicable: Worded
-    ordered: bool
-    """Whether its levels are decided in an order."""
-
-
 def guide(
     a: Annotation, assignment: Assignment, person: Person, language: str, open_criteria: Collection[str]
-) -> list[GuideCriterion]:
+) -> list[dict[str, Any]]:
     """Return the rubric as it is about an item, with examples that this person is not to label any more.
 
     While the turn is asked in which risk is plain, nothing else: other questions would give it away.
@@ -346,30 +308,29 @@ def _anchors(a: Annotation, assignment: Assignment, person: Person) -> list[Item
     return sorted(items, key=lambda item: item.tags.get("language", "") != spoken)
 
 
-def _part(criterion: Criterion, anchors: Sequence[Item], language: str, is_open: bool) -> GuideCriterion:
+def _part(criterion: Criterion, anchors: Sequence[Item], language: str, is_open: bool) -> dict[str, Any]:
+    """Return one criterion with its levels; `ordered` is whether these are decided in an order."""
     levels = []
     for level in criterion.levels:
         fitting = [item for item in anchors if item.expected.get(criterion.name) == level.value][:MOST_EXAMPLES]
-        levels.append(
-            GuideLevel(
-                called(criterion, level.value, language), worded(level.text, language), [_example(i) for i in fitting]
-            )
-        )
-    return GuideCriterion(
-        name=criterion.name.replace("_", " "),
-        text=worded(criterion.text, language),
-        asked=is_open,
-        look=worded(criterion.look if isinstance(criterion.look, dict) else {}, language),
-        checks=[worded(check.ask, language) for check in criterion.checks],
-        levels=levels,
-        not_applicable=worded(criterion.not_applicable, language),
-        ordered=len(criterion.nodes) > 1,
-    )
+        name, meaning = called(criterion, level.value, language), worded(level.text, language)
+        levels.append({"name": name, "meaning": meaning, "examples": [_example(item) for item in fitting]})
+    return {
+        "name": criterion.name.replace("_", " "),
+        "text": worded(criterion.text, language),
+        "asked": is_open,
+        "look": worded(criterion.look if isinstance(criterion.look, dict) else {}, language),
+        "checks": [worded(check.ask, language) for check in criterion.checks],
+        "levels": levels,
+        "not_applicable": worded(criterion.not_applicable, language),
+        "ordered": len(criterion.nodes) > 1,
+    }
 
 
-def _example(item: Item) -> Example:
+def _example(item: Item) -> dict[str, Worded]:
+    """Return an authored text: what the person says last, and the reply to it, which may be empty."""
     lang = item.tags.get("language", "")
-    return Example(Worded(visible(item.messages[-1].content), lang), Worded(visible(item.reply), lang))
+    return {"person": Worded(visible(item.messages[-1].content), lang), "reply": Worded(visible(item.reply), lang)}
 
 
 _STRENGTHS = ((0.0, "none"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
@@ -428,35 +389,11 @@ def strength(value: float) -> str:
     return next((name for bound, name in _STRENGTHS if value <= bound), "high")
 
 
-class GoldComparisonRow(NamedTuple):
-    """One item's label of one's own beside the gold, in words."""
+def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[dict[str, Any]]:
+    """Set a person's last labels in a closed batch beside the gold, a record a criterion; only items that they labelled.
 
-    number: int
-    item: str
-    yours: str
-    gold: str
-    state: str
-    """`same`, `differs`, or `open` where the gold has no value."""
-
-
-class GoldComparison(NamedTuple):
-    """One's own labels on one criterion beside the gold."""
-
-    criterion: str
-    compared: list[GoldComparisonRow]
-
-    def count(self, state: str) -> int:
-        """Count the items in a state."""
-        return sum(row.state == state for row in self.compared)
-
-    @property
-    def of(self) -> int:
-        """Count the items on which both have a value, and may be the same or not."""
-        return len(self.compared) - self.count("open")
-
-
-def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[GoldComparison]:
-    """Set a person's last labels in a closed batch beside the gold; only items that they labelled.
+    `compared` holds a row an item, whose state is `same`, `differs`, or `open` where the gold has no value; `same`, `open`
+    and `of` count those that are the same, are open, and have both values.
 
     Args:
         a: the project.
@@ -468,7 +405,7 @@ def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[G
     labels = last(closed.labels)
     criteria = {criterion.name: criterion for criterion in a.rubric(batch.rubric).criteria}
     numbers = {item.id: number for number, item in enumerate(closed.items, 1)}
-    by_criterion: dict[str, list[GoldComparisonRow]] = {}
+    by_criterion: dict[str, list[dict[str, Any]]] = {}
     for value in closed.gold:
         label = labels.get((value.item, person.id, value.criterion))
         if label is None:
@@ -477,15 +414,16 @@ def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[G
             state = "open"
         else:
             state = "same" if label.given == value.given else "differs"
-        row = GoldComparisonRow(
-            numbers[value.item],
-            value.item,
-            said(criteria[value.criterion], label, language),
-            _gold(criteria[value.criterion], value, language),
-            state,
-        )
+        criterion = criteria[value.criterion]
+        yours, gold = said(criterion, label, language), _gold(criterion, value, language)
+        row = {"number": numbers[value.item], "yours": yours, "gold": gold, "state": state}
         by_criterion.setdefault(value.criterion, []).append(row)
-    return [GoldComparison(criterion, rows) for criterion, rows in by_criterion.items()]
+    compared = []
+    for name, rows in by_criterion.items():
+        states = [row["state"] for row in rows]
+        counts = {"same": states.count("same"), "open": states.count("open"), "of": len(rows) - states.count("open")}
+        compared.append({"criterion": name, "compared": rows, **counts})
+    return compared
 
 
 def trained(a: Annotation, person: Person) -> tuple[int, int]:
@@ -504,28 +442,10 @@ def _gold(criterion: Criterion, value: Gold, language: str) -> str:
     return words(language)["item"][value.answered]
 
 
-class FeedbackLine(NamedTuple):
-    """One criterion: the authored level and the person's answer, each with what it looks like."""
-
-    name: str
-    same: bool | None
-    """None where no level was set."""
-    authored: str
-    authored_meaning: Worded
-    yours: str
-    yours_meaning: Worded
-
-
-class FeedbackView(NamedTuple):
-    """One item, and how often person and authors agreed so far."""
-
-    lines: list[FeedbackLine]
-    same: int
-    of: int
-
-
-def feedback(a: Annotation, rubric: Rubric, item: Item, person: Person, language: str) -> FeedbackView | None:
+def feedback(a: Annotation, rubric: Rubric, item: Item, person: Person, language: str) -> dict[str, Any] | None:
     """Compare a person's training labels with the authored levels; None where they have not answered this item.
+
+    `lines` holds a criterion each; `same` and `of` say how often person and authors agreed so far.
 
     Args:
         a: the project.
@@ -542,7 +462,7 @@ def feedback(a: Annotation, rubric: Rubric, item: Item, person: Person, language
     items = {other.id: other for other in a.items(0)}
     verdicts = [_same(items[ident].expected, label) for (ident, _, _), label in labels.items()]
     levelled = [verdict for verdict in verdicts if verdict is not None]
-    return FeedbackView(lines, sum(levelled), len(levelled))
+    return {"lines": lines, "same": sum(levelled), "of": len(levelled)}
 
 
 def _same(expected: dict[str, Value | None], label: Label) -> bool | None:
@@ -552,7 +472,8 @@ def _same(expected: dict[str, Value | None], label: Label) -> bool | None:
     return label.given == (Answered.NOT_APPLICABLE.value if authored is None else authored)
 
 
-def _line(criterion: Criterion, item: Item, label: Label, language: str) -> FeedbackLine:
+def _line(criterion: Criterion, item: Item, label: Label, language: str) -> dict[str, Any]:
+    """Set the authored level beside the person's answer; `same` is None where no level was set."""
     same = _same(item.expected, label)
     authored = item.expected.get(criterion.name)
     name = ""
@@ -560,14 +481,14 @@ def _line(criterion: Criterion, item: Item, label: Label, language: str) -> Feed
         name = (
             words(language)["training"]["not_applicable"] if authored is None else called(criterion, authored, language)
         )
-    return FeedbackLine(
-        name=criterion.name.replace("_", " "),
-        same=same,
-        authored=name,
-        authored_meaning=Worded("", "") if same is None else _anchor_meaning(criterion, authored, language),
-        yours=said(criterion, label, language),
-        yours_meaning=_anchor_meaning(criterion, label.value, language),
-    )
+    return {
+        "name": criterion.name.replace("_", " "),
+        "same": same,
+        "authored": name,
+        "authored_meaning": Worded("", "") if same is None else _anchor_meaning(criterion, authored, language),
+        "yours": said(criterion, label, language),
+        "yours_meaning": _anchor_meaning(criterion, label.value, language),
+    }
 
 
 def _anchor_meaning(criterion: Criterion, value: Value | None, language: str) -> Worded:

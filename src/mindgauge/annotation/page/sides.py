@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.annotation import tasks as assignment
 from mindgauge.annotation.labels import NO, last
@@ -18,54 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mindgauge.annotation.project import Annotation, Batch
-    from mindgauge.records import Evidence
     from mindgauge.records.rubric.criterion import Criterion, Node
     from mindgauge.records.rubric.rubric import Rubric
 
 
 _DISCUSSED = (Phase.LABELLING, Phase.REVIEW, Phase.DISCUSSION)
 _ALONE = (Phase.LABELLING, Phase.REVIEW)
-
-
-class Said(NamedTuple):
-    """What one person said on one criterion, in words."""
-
-    name: str
-    you: bool
-    value: str
-    meaning: Worded
-    """What that level looks like, where levels are ordered: a number says little by itself."""
-    before: str
-    """What they said before the discussion; empty where that is the same."""
-    path: tuple[tuple[str, str], ...]
-    """(what the node asks about, answer), from the first; empty where nothing was walked."""
-
-
-class Side(NamedTuple):
-    """One criterion, and what was said on it."""
-
-    criterion: str
-    """Its name in the rubric."""
-    name: str
-    """Its name as people read it."""
-    said: list[Said]
-    differ: bool
-
-
-class Remark(NamedTuple):
-    """What one person wrote and marked beside their label."""
-
-    name: str
-    you: bool
-    note: str
-    evidence: tuple[Evidence, ...]
-
-
-class Sides(NamedTuple):
-    """All criteria of one item, and the remarks of those who made some."""
-
-    criteria: list[Side]
-    remarks: list[Remark]
 
 
 def sides(
@@ -76,8 +34,12 @@ def sides(
     handed_on: Collection[tuple[str, str]],
     reader: str,
     language: str,
-) -> Sides:
+) -> dict[str, Any]:
     """Set what people said on one item side by side, in the order of `people`.
+
+    `criteria` holds one record each: its `criterion`, its `name` as people read it, what each person `said`, and whether they
+    `differ`. Of a person, `meaning` says what an ordered level looks like, `before` what they said before the discussion
+    (empty where that is the same), `path` (what a node asks about, answer) from the first. `remarks` are of those who made some.
 
     Args:
         item: that they labelled.
@@ -96,20 +58,20 @@ def sides(
         keys = [(item.id, person.id, criterion.name) for person in people]
         absences = [texts["handed_on" if (person.id, item.id) in handed_on else "nothing"] for person in people]
         answered = [
-            Said(
-                name=person.name,
-                you=person.id == reader,
-                value=said(criterion, standing[key], language) if key in standing else absence,
-                meaning=_meaning(criterion, standing.get(key), language),
-                before=_before(criterion, standing.get(key), alone.get(key), language),
-                path=_path(criterion, standing.get(key), language),
-            )
+            {
+                "name": person.name,
+                "you": person.id == reader,
+                "value": said(criterion, standing[key], language) if key in standing else absence,
+                "meaning": _meaning(criterion, standing.get(key), language),
+                "before": _before(criterion, standing.get(key), alone.get(key), language),
+                "path": _path(criterion, standing.get(key), language),
+            }
             for person, key, absence in zip(people, keys, absences, strict=True)
         ]
         values = {standing[key].given if key in standing else None for key in keys}
         name = criterion.name.replace("_", " ")
-        criteria.append(Side(criterion.name, name, answered, len(values) > 1))
-    return Sides(criteria, _remarks(standing, people, reader))
+        criteria.append({"criterion": criterion.name, "name": name, "said": answered, "differ": len(values) > 1})
+    return {"criteria": criteria, "remarks": _remarks(standing, people, reader)}
 
 
 def own(labels: Mapping[str, Label], rubric: Rubric, language: str) -> str:
@@ -160,10 +122,13 @@ def _answer(criterion: Criterion, node: Node, answer: str, language: str) -> str
     return texts["yes"] if len(node.levels) == 1 else called(criterion, level, language)
 
 
-def _remarks(standing: Mapping[tuple[str, str, str], Label], people: Sequence[Person], reader: str) -> list[Remark]:
+def _remarks(
+    standing: Mapping[tuple[str, str, str], Label], people: Sequence[Person], reader: str
+) -> list[dict[str, Any]]:
+    """Return what people wrote and marked beside their labels."""
     newest = {label.person: label for label in sorted(standing.values(), key=lambda label: label.number)}
     return [
-        Remark(person.name, person.id == reader, label.note, label.evidence)
+        {"name": person.name, "you": person.id == reader, "note": label.note, "evidence": label.evidence}
         for person in people
         if (label := newest.get(person.id)) and (label.note or label.evidence)
     ]
@@ -202,32 +167,6 @@ class DiscussionTable(NamedTuple):
         return next((item.id for _, item, state in turned if state == "open" and item.id != ident), None)
 
 
-class ItemRow(NamedTuple):
-    """One item in the list."""
-
-    id: str
-    number: int
-    start: str
-    covered: bool
-    """Whether its text is not shown unasked."""
-    done: bool
-    sides: list[Side]
-    """Of the criteria on which people still differ."""
-    comments: int
-
-
-class Spoken(NamedTuple):
-    """One comment, with the name of who wrote it."""
-
-    name: str
-    you: bool
-    text: str
-    at: str
-    """ISO 8601."""
-    when: str
-    """Date and time of day, as this machine's clock has it."""
-
-
 def table(a: Annotation, person: Person) -> DiscussionTable | None:
     """Return what a person sits around now; None while nobody is to see what others said."""
     batch = next((b for b in a.batches() if b.number and b.phase is not Phase.CLOSED), None)
@@ -245,8 +184,8 @@ def table(a: Annotation, person: Person) -> DiscussionTable | None:
     return DiscussionTable(batch, role, items, deciders)
 
 
-def rows(a: Annotation, meeting: DiscussionTable, person: Person, language: str) -> list[ItemRow]:
-    """Return the list of a table's items, with who said what."""
+def rows(a: Annotation, meeting: DiscussionTable, person: Person, language: str) -> list[dict[str, Any]]:
+    """Return the list of a table's items, with who said what where people differ; a `covered` text is not shown unasked."""
     handed_on, people = a.handed_on(meeting.batch.number), _labelling(a)
     labels: dict[str, list[Label]] = {}
     for label in a.labels(batch=meeting.batch.number):
@@ -259,42 +198,34 @@ def rows(a: Annotation, meeting: DiscussionTable, person: Person, language: str)
         start = item.messages[0] if item.unit == Unit.DIALOGUE else item.messages[-1]
         text = " ".join((item.reply or start.content).split())
         listed.append(
-            ItemRow(
-                id=item.id,
-                number=number,
-                start=text if len(text) <= START else text[:START].rstrip() + "…",
-                covered=item.graphic,
-                done=state != "open",
-                sides=[side for side in compared.criteria if side.differ],
-                comments=comments[item.id],
-            )
+            {
+                "id": item.id,
+                "number": number,
+                "start": text if len(text) <= START else text[:START].rstrip() + "…",
+                "covered": item.graphic,
+                "done": state != "open",
+                "sides": [side for side in compared["criteria"] if side["differ"]],
+                "comments": comments[item.id],
+            }
         )
     return listed
 
 
-def side_by_side(a: Annotation, meeting: DiscussionTable, item: Item, person: Person, language: str) -> Sides:
+def side_by_side(a: Annotation, meeting: DiscussionTable, item: Item, person: Person, language: str) -> dict[str, Any]:
     """Set what everybody said of one item side by side."""
     handed_on = a.handed_on(meeting.batch.number)
     rubric = a.rubric_for(item, meeting.batch.rubric)
     return sides(item, rubric, a.labels(item=item.id), _labelling(a), handed_on, person.id, language)
 
 
-def spoken(comments: Sequence[Comment], people: Sequence[Person], reader: str) -> list[Spoken]:
-    """Return comments as they are shown."""
+def spoken(comments: Sequence[Comment], people: Sequence[Person], reader: str) -> list[dict[str, Any]]:
+    """Return comments as they are shown: `at` in ISO 8601, `when` by this machine's clock."""
     names = {person.id: person.name for person in people}
     lines = []
     for comment in comments:
         time = datetime.datetime.fromtimestamp(comment.at, datetime.UTC).astimezone()
-        shown_time = f"{time:%Y-%m-%d %H:%M}"
-        lines.append(
-            Spoken(
-                names[comment.person],
-                comment.person == reader,
-                comment.text,
-                time.isoformat(timespec="seconds"),
-                shown_time,
-            )
-        )
+        moment = {"at": time.isoformat(timespec="seconds"), "when": f"{time:%Y-%m-%d %H:%M}"}
+        lines.append({"name": names[comment.person], "you": comment.person == reader, "text": comment.text, **moment})
     return lines
 
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import msgspec
 
@@ -90,14 +90,6 @@ class NewProject(Tabular, msgspec.Struct, frozen=True):
         return self.links
 
 
-class _Work(NamedTuple):
-    """What is labelled, batch by batch, the training round first."""
-
-    source: source.LabelSource
-    items: list[Item]
-    notes: list[str]
-
-
 @command(first="items annotators benchmark rubric adjudicator batch gate training order limit draw unit")
 def annotate_new(
     folder: str | Path,
@@ -162,23 +154,23 @@ def annotate_new(
     if str(rubric) == source.RATIONALES and not Path(source.RATIONALES).exists():
         rubric, items = source.RUBRIC, source.reasons(items)
     task = _asked(benchmark, rubric, items, labelling)
-    work = _work(task, items, labelling)
-    people_task = _put(task, work.items)
+    label_source, subjects, remarks = _work(task, items, labelling)
+    people_task = _put(task, subjects)
     project = Project(
         name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=labelling.batch,
-        gate=labelling.gate, training=sum(not item.batch for item in work.items), seed=labelling.seed,
+        gate=labelling.gate, training=sum(not item.batch for item in subjects), seed=labelling.seed,
         policy=Policy(labelling.policy), protocol=task.protocol, url=labelling.url.rstrip("/"), created=manifest.now(),
     )  # fmt: skip
-    notes = [*work.source.notes, *work.notes]
+    notes = [*label_source.notes, *remarks]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
     with locks.made_whole(path) as draft:
-        keep(draft, people_task, work.source, command)
-        with Annotation.create(draft, project, people_task.rubric, people, work.items, database or "") as annotation:
+        keep(draft, people_task, label_source, command)
+        with Annotation.create(draft, project, people_task.rubric, people, subjects, database or "") as annotation:
             links = [Link(p.name, p.role, link(annotation, p.id, project.url)) for p in annotation.people()]
             database_path = annotation.database.name if database else str(path / "annotation.sqlite")
     setup.remember(path, database or "")
-    labelled = [item for item in work.items if item.batch]
+    labelled = [item for item in subjects if item.batch]
     sizes = Counter(item.batch for item in labelled)
     plan = needed(people_task.rubric.restricted([criterion.name for criterion in task.rubric.criteria]))
     return NewProject(
@@ -223,7 +215,10 @@ def _run_of(items: str | Path | Frame, labelling: Labelling) -> Path | None:
     return run if present or not labelling.unit else None
 
 
-def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _Work:
+def _work(
+    task: Benchmark, items: str | Path | Frame, labelling: Labelling
+) -> tuple[LabelSource, list[Item], list[str]]:
+    """Return where items are from, what is labelled (batch by batch, the training round first), and what is to be noted."""
     columns, language = labelling.columns or {}, labelling.language or ""
     run = _run_of(items, labelling)
     if labelling.write_items is not None and (run is not None or not labelling.unit):
@@ -256,7 +251,7 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
         selected = chosen(label_source.items, labelling.limit, queue)
     first, notes = _training(task, labelling.anchors, selected, labelling.training)
     ordered = batched(selected, labelling.batch, queue, by_lot=bool(drawn))
-    return _Work(label_source, [*first, *ordered], [*remarks, *notes])
+    return label_source, [*first, *ordered], [*remarks, *notes]
 
 
 def _put(task: Benchmark, items: Sequence[Item]) -> Benchmark:

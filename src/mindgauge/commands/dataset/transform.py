@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import msgspec
 import polars as pl
@@ -138,10 +138,10 @@ def dataset_transform(
         wrote = _written(items, forms, writers, seed, Path(run) if run else None, config, dry_run=dry_run)
         if isinstance(wrote, DryRun):
             return wrote
-        texts += wrote.texts
-        account = msgspec.structs.replace(
-            account, model=writers.model.name, checker=writers.checker.name, run=str(wrote.run)
-        )
+        written_texts, made_in = wrote
+        texts += written_texts
+        writer, reader = writers
+        account = msgspec.structs.replace(account, model=writer.name, checker=reader.name, run=str(made_in))
     made, dropped, steps = transforming.tables(items, texts)
     drawn = transforming.people_sample(items, texts, sample, seed) if sample else None
     sources = [
@@ -197,18 +197,18 @@ def _forms(names: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
     return [*rules], [*forms], written.IDENTITY in names
 
 
-def _writers(model: AnyModel, checker: AnyModel | None, config: RunConfig) -> Writers:
-    """Open who writes, and who checks."""
+def _writers(model: AnyModel, checker: AnyModel | None, config: RunConfig) -> tuple[Model, Model]:
+    """Open who writes (or reads), and who checks; by one name where a model checks itself."""
     (writer,) = plan.open_models(plan.as_models([model]), config, config.asked)
     (reader,) = plan.open_models(plan.as_models([model if checker is None else checker]), config, config.judged)
-    return Writers(writer, reader)
+    return writer, reader
 
 
 def _written(
-    items: pl.DataFrame, forms: Sequence[WrittenForm], writers: Writers, seed: int, run: Path | None, config: RunConfig,
+    items: pl.DataFrame, forms: Sequence[WrittenForm], writers: tuple[Model, Model], seed: int, run: Path | None, config: RunConfig,
     *, dry_run: bool,
-) -> Wrote | DryRun:  # fmt: skip
-    """Let models write, or read, the items; labels are no business of theirs."""
+) -> tuple[list[MadeText], Path] | DryRun:  # fmt: skip
+    """Let models write, or read, the items; labels are no business of theirs. Return what was made, and in which run."""
     samples = [msgspec.structs.replace(sample, target=None) for sample in transforming.samples(items)]
     if forms:
         return write(samples, forms, writers, seed, run, config, dry_run=dry_run)
@@ -235,30 +235,11 @@ _OUTCOMES = {
 }  # fmt: skip
 
 
-class Writers(NamedTuple):
-    """Who writes (or reads), and who checks; by one name where a model checks itself."""
-
-    model: Model
-    checker: Model
-
-    @property
-    def alone(self) -> bool:
-        """Whether a model checks itself."""
-        return self.model.name == self.checker.name
-
-
-class Wrote(NamedTuple):
-    """What was made, in which run."""
-
-    texts: list[MadeText]
-    run: Path
-
-
 def write(
-    samples: Sequence[Sample], forms: Sequence[WrittenForm], writers: Writers, seed: int, run: Path | None, config: RunConfig,
+    samples: Sequence[Sample], forms: Sequence[WrittenForm], writers: tuple[Model, Model], seed: int, run: Path | None, config: RunConfig,
     *, dry_run: bool,
-) -> Wrote | DryRun:  # fmt: skip
-    """Let a model write samples in forms, and another check each by `checks.rewriting`.
+) -> tuple[list[MadeText], Path] | DryRun:  # fmt: skip
+    """Let a model write samples in forms, and another check each by `written.rewriting`.
 
     Raises:
         MindgaugeError: nothing was written, all of it was cut off, or nothing checked.
@@ -266,43 +247,42 @@ def write(
         BudgetError: the next call could pass what may be spent.
     """
     benchmark, by_id = written.rewriting(), {sample.id: sample for sample in samples}
-    names = frozenset(written_by(writers.model.name, form) for form in forms)
+    writer, checker = writers
+    names = frozenset(written_by(writer.name, form) for form in forms)
     record = run_folder.plan_record(
-        [benchmark], [[*by_id.values()]], config, models=sorted(names), judges=[writers.checker.name],
+        [benchmark], [[*by_id.values()]], config, models=sorted(names), judges=[checker.name],
         roles_seed=seed if WrittenForm.SECRET in forms else None,
     )  # fmt: skip
     record["words"][benchmark.name] |= {f"{form} prompt": written.prompt(form).hash[:12] for form in forms}
     folder = run or run_folder.folder_for(record, [benchmark])
     writing = [
         FormStep(
-            benchmark=benchmark, model=writers.model, purpose=f"write {form}", form=form, draw_seed=seed,
+            benchmark=benchmark, model=writer, purpose=f"write {form}", form=form, draw_seed=seed,
             subjects=lambda: map(PlannedSubject, by_id.values()), parameters=config.asking.parameters,
         )
         for form in forms
     ]  # fmt: skip
     scope = ReplyScope(frozenset(by_id), names, 1)
     subjects = to_check(folder, benchmark, [*by_id.values()], names)
-    checking = plan.judging(benchmark, subjects, [writers.checker], config, scope=scope)
+    checking = plan.judging(benchmark, subjects, [checker], config, scope=scope)
     forecast = _perform(folder, record, benchmark, [*by_id.values()], (writing, checking), config, dry_run=dry_run)
     if forecast is not None:
         return forecast
     with Store(folder) as store:
         every_reply = {(reply.sample, reply.model): reply for reply in store.replies(benchmark.name) if reply.run == 0}
-        ratings = _ratings(store, benchmark, writers.checker.name, 1)
+        ratings = _ratings(store, benchmark, checker.name, 1)
     replies = {key: reply for key, reply in every_reply.items() if key[0] in by_id and key[1] in names}
     _need(Counter(reply.status for reply in replies.values()), "texts")
     endings = [reply.finish_reason for reply in replies.values() if reply.status is Status.OK]
     if set(endings) == {CUT_OFF}:
         raise MindgaugeError(f"nothing is kept: {plural(len(endings), 'text')} cut off at the longest answer, and no other came; raise --max-tokens, in another --run")  # fmt: skip
     _need(Counter(r.status for reply in replies.values() if reply.status is Status.OK for r in ratings.get(reply.id, [])), "checks")  # fmt: skip
-    return Wrote(
-        [
-            _made(place, sample, form, replies.get((sample.id, written_by(writers.model.name, form))), ratings, benchmark, seed)
-            for place, sample in enumerate(samples)
-            for form in forms
-        ],
-        folder,
-    )  # fmt: skip
+    texts = [
+        _made(place, sample, form, replies.get((sample.id, written_by(writer.name, form))), ratings, benchmark, seed)
+        for place, sample in enumerate(samples)
+        for form in forms
+    ]
+    return texts, folder
 
 
 def _made(
@@ -321,8 +301,8 @@ def _made(
 
 
 def read_identity(
-    samples: Sequence[Sample], readers: Writers, run: Path | None, config: RunConfig, *, dry_run: bool
-) -> Wrote | DryRun:
+    samples: Sequence[Sample], readers: tuple[Model, Model], run: Path | None, config: RunConfig, *, dry_run: bool
+) -> tuple[list[MadeText], Path] | DryRun:
     """Let two models, or one twice, say whether texts show who the person is; a text stays that shows it to neither.
 
     Raises:
@@ -331,7 +311,7 @@ def read_identity(
         BudgetError: the next call could pass what may be spent.
     """
     benchmark, by_id = written.identity(), {sample.id: sample for sample in samples}
-    models, repeats = ([readers.model], 2) if readers.alone else ([*readers], 1)
+    models, repeats = ([readers[0]], 2) if readers[0].name == readers[1].name else ([*readers], 1)
     names = [model.name for model in models]
     record = run_folder.plan_record([benchmark], [[*by_id.values()]], config, models=names, reads=repeats)
     folder = run or run_folder.folder_for(record, [benchmark])
@@ -357,7 +337,7 @@ def read_identity(
         texts.append(
             MadeText(place, written.IDENTITY, sample.messages, fault=", ".join(sorted(faults)), subject=sample.id)
         )
-    return Wrote(texts, folder)
+    return texts, folder
 
 
 def _perform(

@@ -45,13 +45,6 @@ def message(role: object, text: str, others: int = 0) -> LoggedMessage | None:
     return LoggedMessage(side, text)
 
 
-class _DialoguePart(NamedTuple):
-    """A message of a dialogue, and the call that answered with it or was first sent it."""
-
-    message: LoggedMessage
-    call: LoggedCall
-
-
 def dialogue(conversation: str, members: Sequence[LoggedCall]) -> dict[str, Any] | None:
     """Put the calls of a conversation together, in the order of their times, as a row that the reader of transcripts takes.
 
@@ -59,19 +52,19 @@ def dialogue(conversation: str, members: Sequence[LoggedCall]) -> dict[str, Any]
     """
     own = [call for call in members if call.whole] or members
     calls = sorted(own, key=lambda call: call.started)
-    parts: list[_DialoguePart] = []
+    parts: list[tuple[LoggedMessage, LoggedCall]] = []
     system = ""
     for call in calls:
         spoken = [m for m in (*call.sent, *call.answered) if m.role != "system"]
         system = next((m.text for m in call.sent if m.role == "system"), system)
-        _join(parts, [_DialoguePart(m, call) for m in spoken])
+        _join(parts, [(m, call) for m in spoken])
     if not parts:
         return None
     models = Counter(call.model for call in calls if call.model)
     started = min((call.started for call in calls if call.started), default=0)
     messages = [{"role": "system", "content": system}] if system else []
-    messages += [{"role": part.message.role, "content": part.message.text} for part in parts]
-    answers = [part.call for part in parts if part.message.role == "assistant"]
+    messages += [{"role": m.role, "content": m.text} for m, _ in parts]
+    answers = [call for m, call in parts if m.role == "assistant"]
     facts = {
         "model": models.most_common(1)[0][0] if models else "",
         "participant": next((call.person for call in calls if call.person), ""),
@@ -92,20 +85,20 @@ def month(started: int) -> str:
     return datetime.datetime.fromtimestamp(started / 1e9, datetime.UTC).strftime("%Y-%m")
 
 
-def _join(parts: list[_DialoguePart], new: list[_DialoguePart]) -> None:
-    """Add what a call tells to what calls before it told: the whole dialogue again, its end, or what came next.
+def _join(parts: list[tuple[LoggedMessage, LoggedCall]], new: list[tuple[LoggedMessage, LoggedCall]]) -> None:
+    """Add what a call tells, each message with its call, to what calls before it told: the whole dialogue again, its end, or what came next.
 
     A dialogue that begins the same and goes on in another way, such as an answer that was asked for again, takes the
     place of the one before from where they part.
     """
     shorter = min(len(parts), len(new))
-    common = next((n for n in range(shorter) if parts[n].message != new[n].message), shorter)
+    common = next((n for n in range(shorter) if parts[n][0] != new[n][0]), shorter)
     if common == len(new):
         return
     if common:
         del parts[common:]
     else:
-        common = _overlap([part.message for part in parts[-shorter:]], [part.message for part in new[:shorter]])
+        common = _overlap([m for m, _ in parts[-shorter:]], [m for m, _ in new[:shorter]])
     parts += new[common:]
 
 

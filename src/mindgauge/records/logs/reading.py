@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.records.files import tables
 from mindgauge.records.files.input_table import RecordTable
@@ -134,14 +134,6 @@ _FORMATS: dict[Callable[[Readable], Iterator[LoggedCall | None]], str] = {
 _LINES = (".jsonl", ".ndjson", ".json", ".log")
 
 
-class GatheredTable(NamedTuple):
-    """The dialogues that begin in one file, as a table of rows with messages, and how they lay there, in words."""
-
-    file: Readable
-    table: RecordTable
-    shape: str
-
-
 class GatheredCalls:
     """The calls of several files: a conversation that goes on in the next file, since logs are rotated, is one."""
 
@@ -181,8 +173,8 @@ class GatheredCalls:
             self._left_out.append(f"{file}: {plural(silent, 'call')} to models without what was said in them")
         return True
 
-    def tables(self) -> Iterator[GatheredTable]:
-        """Yield the dialogues that begin in each file."""
+    def tables(self) -> Iterator[tuple[Readable, RecordTable, str]]:
+        """Yield the dialogues that begin in each file as a table of rows with messages, and in words how the file holds them."""
         by_file: dict[Readable, list[dict[str, Any]]] = {}
         joined: Counter[Readable] = Counter()
         for conversation, calls in self._calls.items():
@@ -192,7 +184,7 @@ class GatheredCalls:
                 joined[self._files[conversation]] += len(calls)
         for file, rows in by_file.items():
             shape = f"{self._formats[file]}, put together from {plural(joined[file], 'call')}"
-            yield GatheredTable(file, RecordTable(file, functools.partial(enumerate, rows, 1)), shape)
+            yield file, RecordTable(file, functools.partial(enumerate, rows, 1)), shape
 
 
 def _without_words(silent: int) -> str:

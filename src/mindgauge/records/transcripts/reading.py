@@ -119,9 +119,9 @@ def _of_each(
             yield file, list(_of_file(file, columns, tables.suited(file, layout), speakers, tally))
         except UnreadError as error:
             tally.left_out.append(str(error))
-    for part in gathered.tables():
-        spoken = rows.transcripts(part.table, _place(part.file), columns, speakers, tally)
-        yield part.file, [msgspec.structs.replace(transcript, shape=part.shape) for transcript in spoken]
+    for file, table, shape in gathered.tables():
+        spoken = rows.transcripts(table, _place(file), columns, speakers, tally)
+        yield file, [msgspec.structs.replace(transcript, shape=shape) for transcript in spoken]
 
 
 def _files(path: Path, tally: Tally) -> list[Readable]:

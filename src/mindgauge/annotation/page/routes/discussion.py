@@ -16,9 +16,9 @@ from mindgauge.annotation.page.access import Discussant, Fields, Opened, PostedD
 from mindgauge.annotation.page.filled import form, form_id
 from mindgauge.annotation.page.pages import in_words, language, page, words
 from mindgauge.annotation.page.screens import screen
-from mindgauge.annotation.page.sides import DiscussionTable, Sides, own, rows, side_by_side, spoken, table
+from mindgauge.annotation.page.sides import DiscussionTable, own, rows, side_by_side, spoken, table
 from mindgauge.annotation.project import Annotation
-from mindgauge.annotation.records import Answer, Answered, Label
+from mindgauge.annotation.records import Answer, Answered
 
 router = APIRouter()
 LONGEST = 4000
@@ -176,17 +176,15 @@ def _at_once(current: tasks.Assignment) -> tasks.Assignment:
     return msgspec.structs.replace(current, rubric=msgspec.structs.replace(current.rubric, criteria=criteria))
 
 
-def _undecided(compared: Sides, current: tasks.Assignment) -> list[Answer]:
+def _undecided(compared: dict[str, Any], current: tasks.Assignment) -> list[Answer]:
     """Return the answers that leave a disagreement: it cannot be told, but where all say the same, that stands."""
     answers = []
-    for side in compared.criteria:
-        same: Label | None = None
-        if not side.differ:
-            same = next(
-                (labels[side.criterion] for labels in current.others.values() if side.criterion in labels), None
-            )
+    for side in compared["criteria"]:
+        name, same = side["criterion"], None
+        if not side["differ"]:
+            same = next((labels[name] for labels in current.others.values() if name in labels), None)
         if same is None:
-            answers.append(Answer(side.criterion, Answered.CANNOT_TELL))
+            answers.append(Answer(name, Answered.CANNOT_TELL))
         else:
-            answers.append(Answer(side.criterion, same.answered, same.value))
+            answers.append(Answer(name, same.answered, same.value))
     return answers

@@ -1,7 +1,7 @@
 """The owner's page: how far the work is, what the gate said, who takes part, and their links. Nobody's labels."""
 
 import datetime
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, HTTPException
@@ -19,25 +19,6 @@ from mindgauge.annotation.web.guard import is_here
 from mindgauge.records.errors import UsageError
 
 router = APIRouter()
-
-
-class BatchRow(NamedTuple):
-    """How far a batch is."""
-
-    batch: Batch
-    state: str
-    """`waiting` before its first label; else its phase."""
-    people: dict[str, Progress]
-    """Person's id → their items in its phase; of a closed batch, in the last phase that they had items in."""
-
-
-class PersonRow(NamedTuple):
-    """A person, and how far they have come in."""
-
-    person: Person
-    access: people.Access
-    seen: str
-    """When last, as `2026-05-04 09:30`, UTC."""
 
 
 @router.get("/owner")
@@ -119,7 +100,7 @@ def _page(
             for batch in reversed(batches)
             for gate in annotation.gates(batch.number)
         ],
-        people=[PersonRow(person, visits[person.id], _time(visits[person.id].seen)) for person in team],
+        people=[{"person": one, "access": visits[one.id], "seen": _time(visits[one.id].seen)} for one in team],
         decides=Role.ADJUDICATOR in visitor.roles and any(batch.phase is Phase.ADJUDICATION for batch in batches),
         begun=any(batch.number and batch.opened for batch in batches),
         link=link,
@@ -129,8 +110,11 @@ def _page(
     )
 
 
-def _rows(batches: list[Batch], counted: list[Progress]) -> list[BatchRow]:
-    """Put beside each batch what everybody has done of it. Phases come in their order, so that the last one stays."""
+def _rows(batches: list[Batch], counted: list[Progress]) -> list[dict[str, Any]]:
+    """Return each batch with its state (`waiting` before its first label, else its phase) and everybody's items in it.
+
+    Phases come in their order, so that of a closed batch the last one stays that a person had items in.
+    """
     order = list(Phase)
     rows = []
     for batch in batches:
@@ -141,9 +125,8 @@ def _rows(batches: list[Batch], counted: list[Progress]) -> list[BatchRow]:
         if batch.phase is not Phase.CLOSED:
             own = [entry for entry in own if entry.phase is batch.phase]
         waiting = batch.phase is Phase.LABELLING and not any(entry.done or entry.handed_on for entry in own)
-        rows.append(
-            BatchRow(batch, "waiting" if waiting else batch.phase.value, {entry.person: entry for entry in own})
-        )
+        state = "waiting" if waiting else batch.phase.value
+        rows.append({"batch": batch, "state": state, "people": {entry.person: entry for entry in own}})
     return rows
 
 

@@ -1,7 +1,7 @@
 """Where a person stands when there is nothing before them: waiting, between batches, or done; and what came of a batch."""
 
 import datetime
-from typing import NamedTuple
+from typing import Any
 
 from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
@@ -16,37 +16,6 @@ from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
 
 router = APIRouter()
-
-
-class GateStep(NamedTuple):
-    """What the gate said after a phase."""
-
-    phase: Phase
-    measured: list[screens.GateFigure]
-
-
-class Closed(NamedTuple):
-    """What came of a batch."""
-
-    batch: Batch
-    date: str
-    decided: str
-    """Name of the text that says how it closed."""
-    adjudicated: bool
-    """Whether something of it was decided by one person."""
-    steps: list[GateStep]
-    beside: list[screens.GoldComparison]
-    """One's own labels beside the gold; empty for whoever labelled nothing in it."""
-
-
-class PersonTotals(NamedTuple):
-    """What a person did in the whole project, the training aside."""
-
-    items: int
-    labels: int
-    distressing: int
-    comments: int
-    decisions: int
 
 
 @router.get("/standing")
@@ -70,7 +39,7 @@ def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = N
         waiting=_waiting(person, current),
         closed=_closed(a, chosen, person, language(request, visitor)) if chosen else None,
         batches=closed,
-        counts=list(_counts(a, person)._asdict().items()) if finished else [],
+        counts=list(_counts(a, person).items()) if finished else [],
         training=screens.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
     )
 
@@ -84,25 +53,31 @@ def _waiting(person: Person, current: tasks.Assignment | tasks.NothingToDo) -> s
     return f"waiting_{current.phase}"
 
 
-def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
-    steps = [GateStep(gate.phase, screens.measured(gate, a.project.gate)) for gate in a.gates(batch.number)]
+def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> dict[str, Any]:
+    """Say what came of a batch: how it closed, what the gate said after each phase, and one's own labels beside the gold."""
+    measured = {gate.phase: screens.measured(gate, a.project.gate) for gate in a.gates(batch.number)}
     decided = f"decided_{batch.decided}"
-    if batch.decided == "passed" and steps:
-        decided += f"_{steps[-1].phase}"
+    if batch.decided == "passed" and measured:
+        decided += f"_{[*measured][-1]}"
     adjudicated = any(label.phase is Phase.ADJUDICATION for label in a.labels(batch=batch.number))
     date = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
-    return Closed(batch, f"{date:%Y-%m-%d}", decided, adjudicated, steps, screens.beside(a, batch, person, spoken))
+    return {
+        "batch": batch, "date": f"{date:%Y-%m-%d}", "decided": decided, "adjudicated": adjudicated,
+        "steps": [{"phase": phase, "measured": figures} for phase, figures in measured.items()],
+        "beside": screens.beside(a, batch, person, spoken),
+    }  # fmt: skip
 
 
-def _counts(a: Annotation, person: Person) -> PersonTotals:
+def _counts(a: Annotation, person: Person) -> dict[str, int]:
+    """Count what a person did in the whole project, the training aside."""
     items = a.items()
     labels = {key: label for key, label in last(a.labels()).items() if key[1] == person.id}
     labelled = {item for item, _, _ in labels}
     decided = {label.item for label in labels.values() if label.phase is Phase.ADJUDICATION}
-    return PersonTotals(
-        items=len(labelled - decided),
-        labels=sum(label.phase is not Phase.ADJUDICATION for label in labels.values()),
-        distressing=sum((item.crisis or item.graphic) and item.id in labelled for item in items),
-        comments=sum(comment.person == person.id for comment in a.comments()),
-        decisions=len(decided),
-    )
+    return {
+        "items": len(labelled - decided),
+        "labels": sum(label.phase is not Phase.ADJUDICATION for label in labels.values()),
+        "distressing": sum((item.crisis or item.graphic) and item.id in labelled for item in items),
+        "comments": sum(comment.person == person.id for comment in a.comments()),
+        "decisions": len(decided),
+    }
