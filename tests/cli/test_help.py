@@ -44,8 +44,8 @@ def test_help_has_a_line_for_every_command_and_group() -> None:
 @pytest.mark.parametrize("words", VERBS)
 @pytest.mark.parametrize("how", ["--help", "--help-all"])
 def test_help_says_what_a_command_is_for_and_fits_eighty_columns(words: str, how: str) -> None:
-    if how == "--help-all" and (words not in LEAVES or len(LEAVES[words].shown()) == len(LEAVES[words].options())):
-        pytest.skip("--help shows all of it")
+    if how == "--help-all" and words not in LEAVES:
+        pytest.skip("a group has no options")
     done = in_process.mindgauge(*words.split(), how)
     assert done.returncode == 0
     lines = done.stdout.splitlines()

@@ -96,10 +96,9 @@ class Command(click.Command):
             params=[entry.param for entry in self.built.values()],
             help=self._own.signature.about,
         )
-        if len(self.shown()) < len(self.options()):
-            self.params.append(
-                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all)
-            )
+        self.params.append(
+            click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all)
+        )
 
     def options(self) -> list[Built]:
         """Return all options; `--help` is none of them."""

@@ -75,7 +75,7 @@ def show_logs_watch(result: WatchResult, *, every: float | None = None) -> None:
 
     Args:
         result: what the command returned.
-        every: Look again after this many minutes, until interrupted; else once.
+        every: Look again after this many minutes, until interrupted; once if not given.
     """
     del every
     if result.look is None:

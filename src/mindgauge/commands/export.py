@@ -68,7 +68,7 @@ class Exported(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
-@command(first="to out unsafe draw licence dataset data limit where", doing="Writing")
+@command(first="to out unsafe draw licence data limit where", doing="Writing")
 def export(
     run: Annotated[str | Path, NAMED],
     *,
