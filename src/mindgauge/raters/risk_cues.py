@@ -18,12 +18,13 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
-import polars as pl
 
 from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from mindgauge.records import Message
 
@@ -49,6 +50,8 @@ def asked(texts: pl.Series) -> pl.DataFrame:
     Polars looks through a text in a time that grows with its length and no faster, whatever it says, and in a twentieth of that
     which `re` takes for these patterns.
     """
+    import polars as pl  # the help of `run` needs this module, and no tables
+
     rows = texts.alias("text").to_frame().with_row_index("place")
     questions = rows.with_columns(pl.col("text").str.extract_all(_QUESTION)).explode("text", empty_as_null=False).select(
         "place", text=pl.col("text").str.strip_chars_end("。\n").str.tail(_LONGEST).str.to_lowercase()
