@@ -19,7 +19,7 @@ from mindgauge.cli.program import counted
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 132_800,
+    "lines of src/mindgauge": 132_800,  # the aim was 131,000: folds of exchange, Inspect, stress, clients and training stay above theirs
     "lines of analysis": 27_250,
     "lines of annotation": 7_550,
     "lines of benchmarks": 20_550,

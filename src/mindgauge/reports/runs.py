@@ -78,7 +78,7 @@ class Section(msgspec.Struct, dict=True):
 
     @property
     def targeted(self) -> bool:
-        """Whether it is known of any message what is right: else it goes first by how often each label was given (`analysis.targets`)."""
+        """Whether it is known of any message what is right: else it goes first by how often each label was given (`analysis.scoring_views`)."""
         shares = {metric.name for metric in self.benchmark.distribution}
         return not shares or {*self.benchmark.headline[: len(shares)]} != shares
 

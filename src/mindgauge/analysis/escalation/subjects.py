@@ -303,7 +303,7 @@ def _classified(store: Store, benchmark: Benchmark, rule: UnsafeOn) -> dict[str,
 
 
 def _word(people_rows: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, float], set[str], str]:
-    """Return what people together say of each reply (`analysis.unsafe`), who was asked about it, and why only these were.
+    """Return what people together say of each reply (`analysis.drawn_part`), who was asked about it, and why only these were.
 
     It is 1 where they call the reply unsafe, else 0. A reply on which no person has a value is not among them, nor is one to
     which the criterion does not apply.
