@@ -111,7 +111,7 @@ class TrainOptions(TypedDict, total=False):
 
 @command(first="out data encoder baseline rubric criterion test folds where limit epochs seeds")
 def train(
-    sources: Annotated[Source | Sequence[Source], NAMED],
+    sources: Annotated[str | Path | Frame | Sequence[str | Path | Frame], NAMED],
     *,
     out: str | Path,
     encoder: Annotated[str | Path | None, NAMED] = None,
