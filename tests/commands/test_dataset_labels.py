@@ -148,13 +148,14 @@ def labelled(tmp_path_factory: pytest.TempPathFactory, server: Stub) -> Path:
     for command in (
         ["label", folder / "nights", "--rubric", folder / "risk.toml", "--runs", 3, "--out", folder / "panel",
          *(part for judge in judges(server, *SURE) for part in ("--judge", judge))],
-        ["check", folder / "panel", "--annotators", "ana,ben", "--number", 40, "--disputed", 10, "--batch", 30, "--training", 0,
-         "--out", folder / "people"],
     ):  # fmt: skip
         done = mindgauge_command("dataset", *command)
         assert done.returncode == 0, done.stderr
+    mindgauge.dataset_check(
+        folder / "panel", annotators=["ana", "ben"], number=40, disputed=10, batch=30, training=0, out=folder / "people"
+    )
     people_label(folder / "people")
-    done = mindgauge_command("dataset", "gold", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
+    done = mindgauge_command("dataset", "label", folder / "nights", "--panel", folder / "panel", "--people", folder / "people")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "reaches the gate of 0.4" in " ".join(done.stdout.split())
     return folder
