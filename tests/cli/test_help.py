@@ -100,7 +100,10 @@ def test_a_group_alone_shows_its_help() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["salvage", "r"], "there is no command salvage"),
+        (["salvage", "r"], "there is no command salvage: did you mean status --salvage?"),
+        (["load", "psycrisis"], "there is no command load: did you mean papers load?"),
+        (["profile", "r"], "there is no command profile: did you mean compare?"),
+        (["run", "psycrisis", "--engine", "ray"], "Set it in mindgauge.toml, in the table [run]: engine = …"),
         (["reprot"], "did you mean report"),
         (["judges", "rationales"], "there is no command judges rationales"),
         (["reliability", "r.csv", "--power", "0.9"], "--power goes with --plan"),

@@ -98,9 +98,9 @@ class _Group(click.Group):
         """
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            raise UsageError(
-                f"there is no command {self._words}{args[0]}: {nearest(args[0], known, 'mindgauge --help lists them')}"
-            )
+            meant = "" if self._words else registry.elsewhere(args[0])
+            hint = f"did you mean {meant}?" if meant else nearest(args[0], known, "mindgauge --help lists them")
+            raise UsageError(f"there is no command {self._words}{args[0]}: {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -198,7 +198,7 @@ def _code() -> int:
     except MindgaugeError as error:
         return _say_all(error) if isinstance(error, FaultsError) else _say(str(error), error.exit_code)
     except click.ClickException as error:
-        message = error.format_message()
+        message = error.format_message() + _in_file(error)
         if type(error).__name__ != _HELP:
             return _say(message, error.exit_code)
         print(message)
@@ -230,6 +230,16 @@ def _advice(error: ModuleNotFoundError) -> str:
         raise error
     extra = next((f"'mindgauge[{extra}]'" for extra, packages in EXTRAS.items() if package in packages), package)
     return f"this command needs {package}, which is not installed; pip install {extra}"
+
+
+def _in_file(error: click.ClickException) -> str:
+    """Say where an option is set that the command line does not take; empty where it is set nowhere, or something else is wrong."""
+    if not isinstance(error, click.NoSuchOption):
+        return ""
+    from mindgauge.runs.options import FILE_ONLY
+
+    name = error.option_name.lstrip("-").replace("-", "_")
+    return f" Set it in mindgauge.toml, in the table [run]: {name} = …" if name in FILE_ONLY else ""
 
 
 def _warned(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -125,3 +125,15 @@ def functions() -> dict[str, tuple[str, str]]:
     """Return the functions of all commands and their steps: name in Python → module, and name there."""
     own = {python_name(words): place(python_name(words), entry) for words, entry in COMMANDS.items()}
     return own | {step.name: place(step.name, step) for entry in COMMANDS.values() for step in entry.steps}
+
+
+def elsewhere(name: str) -> str:
+    """Return what does the work of a name that is no command: `papers load` of `load`, `status --salvage` of `salvage`; empty if none."""
+    leaves = [words for words in COMMANDS if words.endswith(f" {name}")]
+    steps = [
+        f"{words} --{step.option.replace('_', '-')}" if step.option else words
+        for words, entry in COMMANDS.items()
+        for step in entry.steps
+        if step.name == name
+    ]
+    return next(iter([*leaves, *steps]), "")

@@ -175,7 +175,11 @@ def _decision(
     before = dict(own.path).get(node) if own else None
     single = len(question.levels) == 1
     offered = [
-        (str(value), in_words(texts["yes_level"], level=name) if single else name, _anchor_meaning(criterion, value, language))
+        (
+            str(value),
+            in_words(texts["yes_level"], level=name) if single else name,
+            _anchor_meaning(criterion, value, language),
+        )
         for value in question.levels
         for name in [called(criterion, value, language)]
     ]
