@@ -147,7 +147,7 @@ def _gold(annotation: dict[str, Any]) -> str:
     for batch in annotation["batches"]:
         for policy, n in batch["gold"].items():
             votes[policy] = votes.get(policy, 0) + n
-    settled = [f"{count(votes[policy])} {policy}" for policy, policy in _POLICIES.items() if votes.get(policy)]
+    settled = [f"{count(votes[policy])} {wording}" for policy, wording in _POLICIES.items() if votes.get(policy)]
     unsettled = [f"{plural(votes['tie'], 'tie')} kept"] if votes.get("tie") else []
     unsettled += [f"{count(votes['none'])} open, since all handed them on"] if votes.get("none") else []
     remaining = sum(batch["disagreed"] for batch in annotation["batches"])
