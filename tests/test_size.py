@@ -19,12 +19,12 @@ from mindgauge.cli.program import counted
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 132_800,  # the aim was 131,000: folds of exchange, Inspect, stress, clients and training stay above theirs
+    "lines of src/mindgauge": 132_850,  # the aim was 131,000: folds of exchange, Inspect, stress, clients and training stay above theirs
     "lines of analysis": 27_250,
     "lines of annotation": 7_550,
     "lines of benchmarks": 20_550,
     "lines of cli": 4_050,
-    "lines of commands": 9_950,
+    "lines of commands": 10_000,
     "lines of models": 7_000,
     "lines of raters": 4_850,
     "lines of records": 12_900,
@@ -32,7 +32,7 @@ BUDGETS = {
     "lines of runs": 6_600,
     "lines of stats": 9_150,
     "lines of store": 2_650,
-    "files": 568,
+    "files": 570,
     "classes that carry values": 783,
     "commands": 36,
     "options": 421,

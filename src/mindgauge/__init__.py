@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.data.fetch import papers_fetch as papers_fetch
     from mindgauge.commands.data.released import papers_list as papers_list
     from mindgauge.commands.dataset.build import dataset_build as dataset_build
-    from mindgauge.commands.dataset.label import dataset_check as dataset_check
-    from mindgauge.commands.dataset.label import dataset_gold as dataset_gold
+    from mindgauge.commands.dataset.check import dataset_check as dataset_check
+    from mindgauge.commands.dataset.gold import dataset_gold as dataset_gold
     from mindgauge.commands.dataset.label import dataset_label as dataset_label
     from mindgauge.commands.dataset.release import dataset_release as dataset_release
     from mindgauge.commands.dataset.transform import dataset_transform as dataset_transform

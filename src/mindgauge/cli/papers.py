@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.data.fetch import FetchedData
     from mindgauge.commands.data.released import DataListings
     from mindgauge.commands.dataset.build import DatasetBuilt
-    from mindgauge.commands.dataset.label import DatasetLabelled, LabelledByPanel
+    from mindgauge.commands.dataset.gold import DatasetLabelled
+    from mindgauge.commands.dataset.label import LabelledByPanel
     from mindgauge.commands.dataset.release import DatasetReleased
     from mindgauge.commands.dataset.transform import DatasetTransformed
     from mindgauge.commands.load import Loaded

@@ -75,7 +75,7 @@ COMMANDS = {
     "dataset build": CommandEntry("dataset.build"),
     "dataset label": CommandEntry(
         "dataset.label",
-        steps=(Step("dataset_check", "dataset.label", "annotators"), Step("dataset_gold", "dataset.label", "people")),
+        steps=(Step("dataset_check", "dataset.check", "annotators"), Step("dataset_gold", "dataset.gold", "people")),
     ),
     "dataset transform": CommandEntry("dataset.transform"),
     "dataset release": CommandEntry("dataset.release"),
