@@ -16,7 +16,7 @@ from mindgauge.models.chat_endpoint import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import OF_PROTOCOL, Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
-from mindgauge.runs.steps import recorded
+from mindgauge.runs.step_outputs import recorded
 from mindgauge.store import manifest
 from tests.thinned import sampled
 

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from mindgauge.cli.options import Built
 
 SHOWN = 14
-"""Options that `--help` shows at most; `--help-all` shows all."""
+"""Options that `--help` shows at most, where a command says which come first; `--help-all` shows all."""
 _FULL = "Everything: every table, every row, every note."
 _MINUTE = 60
-_MOST = 14
-"""Options that `--help` shows at most, where a command says which come first."""
 
 
 class CommandCall(NamedTuple):
@@ -107,7 +105,7 @@ class Command(click.Command):
     def shown(self) -> list[Built]:
         """Return the options that `--help` shows."""
         entries = self.options()
-        shortened = self._first and len(entries) > _MOST
+        shortened = self._first and len(entries) > SHOWN
         return [e for e in entries if e.key in {*self._first, "full", "json"}] if shortened else entries
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

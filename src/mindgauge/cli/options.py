@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
@@ -52,22 +51,13 @@ def built(parameters: Sequence[Parameter]) -> list[Built]:
     entries: list[Built] = []
     for parameter in parameters:
         if [getattr(kind, "__name__", "") for kind in kinds(parameter.hint)] == ["RatingLayout"]:
-            said = inspect.Parameter.empty, CommandOption(heading=_OF_SHAPE), None, False
-            entries += [_one(Parameter(name, str, "", text, *said[1:])) for name, text in SHAPE.items()]
+            of_shape = CommandOption(heading=_OF_SHAPE)
+            entries += [
+                _one(Parameter(n, str, "", text, of_shape, None, positional=False)) for n, text in SHAPE.items()
+            ]
             if not mapped:
-                entries.append(
-                    _one(
-                        Parameter(
-                            _COLUMNS,
-                            Mapping[str, str],
-                            None,
-                            MAP,
-                            CommandOption(heading=_OF_SHAPE),
-                            None,
-                            positional=False,
-                        )
-                    )
-                )
+                columns = Parameter(_COLUMNS, Mapping[str, str], None, MAP, of_shape, None, positional=False)
+                entries.append(_one(columns))
         else:
             entries.append(_one(parameter))
     return entries

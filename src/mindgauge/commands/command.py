@@ -12,6 +12,7 @@ import __future__
 
 import ast
 import builtins
+import functools
 import importlib
 import inspect
 import re
@@ -135,6 +136,12 @@ class _Names(dict[str, Any]):
         path = Path(__file__).parent.parent.joinpath(*module.split(".")[1:])
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         self.module, self.tree = module, ast.parse(file.read_text(encoding="utf-8"))
+        self.imports = {
+            alias.asname or alias.name: (node.module, alias.name)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+        }
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
@@ -146,11 +153,9 @@ class _Names(dict[str, Any]):
         own = getattr(importlib.import_module(self.module), name, None) if self.module in _LIGHT else None
         if own is not None:
             return own
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                known = next((alias.name for alias in node.names if name == (alias.asname or alias.name)), None)
-                if known is not None:
-                    return self._imported(node.module, known)
+        if name in self.imports:
+            return self._imported(*self.imports[name])
+        for node in self.tree.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
                 return ast.literal_eval(node.value)
             if isinstance(node, ast.ClassDef) and node.name == name and name.endswith("Options"):
@@ -160,7 +165,7 @@ class _Names(dict[str, Any]):
 
     def _imported(self, module: str, name: str) -> Any:
         if module.startswith("mindgauge.commands.") and module != __name__:
-            return _Names(module)[name]
+            return _names(module)[name]
         if module.startswith("mindgauge.") and module not in _LIGHT:
             return unloaded(name)
         return getattr(importlib.import_module(module), name, None) or unloaded(name)
@@ -172,6 +177,12 @@ class _Names(dict[str, Any]):
         exec(program, {"__name__": self.module}, self)  # noqa: S102 - our own signature alone
 
 
+@functools.cache
+def _names(module: str) -> _Names:
+    """Return the names of a module; several functions of a command, or their printers, are in one."""
+    return _Names(module)
+
+
 def signature(module: str, name: str) -> Signature:
     """Return what a command's options follow from, without loading its module, which may take seconds.
 
@@ -179,7 +190,7 @@ def signature(module: str, name: str) -> Signature:
         module: the module with the function.
         name: the function's.
     """
-    names = _Names(module)
+    names = _names(module)
     node = next(node for node in names.tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     node.body, node.returns = node.body[:1], None
     node.decorator_list = [part for part in node.decorator_list if ast.unparse(part).startswith("command(")]
@@ -244,7 +255,7 @@ def _of_options(listed: Any, said: dict[str, str], declaration: Declaration) -> 
             yield from (entry for entry in _of_record(records[heading], said, heading) if entry.name == name)
         else:
             text, module = reference.__forward_arg__, reference.__forward_module__
-            hint = None if name in SUPPLIED else eval(text, {}, _Names(module))  # noqa: S307 - our own annotation
+            hint = None if name in SUPPLIED else eval(text, {}, _names(module))  # noqa: S307 - our own annotation
             yield _parameter(name, hint, None, said)
 
 

@@ -23,7 +23,8 @@ from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
-from mindgauge.runs.steps import CallStep, of_dialogues
+from mindgauge.runs.step_outputs import of_dialogues
+from mindgauge.runs.steps import CallStep
 from mindgauge.store import ReplyScope, manifest
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mindgauge.commands.command import command
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, megabytes, plural, spending
-from mindgauge.runs.steps import REPLY, judges, recorded
+from mindgauge.runs.step_outputs import REPLY, judges, recorded
 from mindgauge.store import Store, manifest, reading
 from mindgauge.store.locks import writer
 from mindgauge.store.run import UNPRICED
@@ -23,7 +23,7 @@ from mindgauge.store.run import UNPRICED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.runs.steps import StepOutput
+    from mindgauge.runs.step_outputs import StepOutput
 
 _BENCHMARKS = "SELECT benchmark FROM samples UNION SELECT benchmark FROM replies UNION SELECT benchmark FROM series"
 _REPLIES = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"

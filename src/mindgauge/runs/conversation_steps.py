@@ -21,16 +21,8 @@ from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
 from mindgauge.runs.conversations import TurnCall, dialogue_tokens, expected_turns, goes_on, replier
 from mindgauge.runs.session import system_tokens
-from mindgauge.runs.steps import (
-    PlannedStep,
-    PlannedSubject,
-    ReplyStep,
-    StepOutput,
-    of_dialogues,
-    parted,
-    provenance,
-    reply_request,
-)
+from mindgauge.runs.step_outputs import StepOutput, of_dialogues
+from mindgauge.runs.steps import PlannedStep, PlannedSubject, ReplyStep, parted, provenance, reply_request
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping

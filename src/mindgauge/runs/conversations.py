@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.persons.dialogues import Slots
     from mindgauge.records.request import Model, Request
     from mindgauge.runs.options import RunConfig
-    from mindgauge.runs.steps import StepOutput
+    from mindgauge.runs.step_outputs import StepOutput
     from mindgauge.store import Store
 
 

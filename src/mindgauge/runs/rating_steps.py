@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.raters.rule import Rule
     from mindgauge.records.request import Request
     from mindgauge.runs.session import Job, Progress, Session
-    from mindgauge.runs.steps import StepOutput
+    from mindgauge.runs.step_outputs import StepOutput
     from mindgauge.store import ReplyScope, Store
 
 

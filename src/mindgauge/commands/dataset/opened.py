@@ -17,7 +17,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.shell import command_line
 from mindgauge.records.short_names import short_names
 from mindgauge.reports.export.folder import stranger_in
-from mindgauge.runs.steps import recorded
+from mindgauge.runs.step_outputs import recorded
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
-    from mindgauge.runs.steps import StepOutput
+    from mindgauge.runs.step_outputs import StepOutput
 
 
 def dataset(place: Path, *targets: str | Path | None) -> DatasetRecord:

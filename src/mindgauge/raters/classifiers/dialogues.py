@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
-from scipy.sparse import coo_array, csgraph
 
 from mindgauge.records import Message, Reply, Sample, Value
 from mindgauge.records.errors import DataError, UsageError
@@ -248,6 +247,8 @@ def part(samples: Sequence[Sample], values: Sequence[Value]) -> DataSplit:
 
 def groups(samples: Sequence[Sample]) -> Codes:
     """Number the groups of samples that must not be divided: the connected components of what they share."""
+    from scipy.sparse import coo_array, csgraph  # for training alone: a run that only rates does without
+
     numbers: dict[str, int] = {}
     pairs = [
         (row, numbers.setdefault(link, len(numbers))) for row, sample in enumerate(samples) for link in _links(sample)
