@@ -207,22 +207,29 @@ def test_a_probe_without_an_answer_counts_in_the_budget(stub: Stub, tmp_path: Pa
     assert (probe.spent(content), probe.spent(content, at_most=True)) == (0.0, noted["at_most"])
 
 
-def test_a_kill_between_run_and_texts_keeps_what_may_have_been_charged_and_asks_again(tmp_path: Path) -> None:
+def test_a_kill_between_texts_and_run_keeps_what_was_answered_and_what_may_have_been_charged(tmp_path: Path) -> None:
     overdue = Exchange(Status.FAILED, error="no answer within 1 s (timeout, in mindgauge.toml)", at=5.0, at_most=2.0)
+    answered = Exchange(Status.OK, "That sounds hard.", at=6.0)
     sample = Sample.of((Message("user", "I cannot sleep."),))
+    reply = Reply.of(sample.id, "m", 0, Status.OK, answered.text)
     with closing(Store(tmp_path, write=True, text=False)) as store:
         store.put_samples(RESPONSE, [sample])
         store.add_call(b"k" * 16, b"p" * 16, RESPONSE, "m", 0, overdue)
-        store.add_reply(RESPONSE, Reply.of(sample.id, "m", 0, Status.OK, "That sounds hard."))
+        store.add_call(b"l" * 16, b"p" * 16, RESPONSE, "m", 1, answered)
+        store.add_reply(RESPONSE, reply)
         store.flush()
-        store.select("DELETE FROM texts.replies")  # as if the run's part of the commit alone had reached the disk
+        for table in ("replies", "calls", "overdue"):
+            store.select(f"DELETE FROM main.{table}")
         store._db.commit()
     assert (tmp_path / "pending").exists(), "as after a kill"
     with Store(tmp_path, write=True, text=False) as store:
         assert store.overdue() == 2.0
-        assert len(store.gone(RESPONSE)) == 1
-        store.ask_again(RESPONSE, [("j", "appropriateness", 1)])
-        assert store.count_replies(RESPONSE) == len(store.gone(RESPONSE)) == 0
+        assert not store.gone(RESPONSE)
+        assert [kept.id for kept in store.replies(RESPONSE)] == [reply.id]
+        assert store.exchange(b"l" * 16) == answered
+        store.flush()
+        assert store.select("SELECT count(*) FROM main.calls").fetchone()[0] == 2
+        assert "hard" not in store.select("SELECT text FROM main.replies").fetchone()[0]
     assert not (tmp_path / "pending").exists()
 
 

@@ -141,16 +141,33 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             check(db, path)
             if write:
                 db.execute("PRAGMA journal_mode = WAL")
-                # A killed process loses nothing that was committed; only a power cut may lose the last moments.
-                db.execute("PRAGMA synchronous = NORMAL")
                 # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
                 db.execute("PRAGMA wal_autocheckpoint = 10000")
-                # A log that begins anew keeps nothing of the old one, so that it ends with its last commit.
-                db.execute("PRAGMA journal_size_limit = 0")
+                _tune(db, "main")
         except BaseException:
             db.close()
             raise
         return db
+
+
+def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
+    """Attach another database of ours, which is laid out or known to be sound afterwards, under a name.
+
+    Raises:
+        UsageError: as `connect` does.
+    """
+    connect(path, write=True).close()
+    db.execute(f"ATTACH ? AS {name}", (str(path),))
+    _tune(db, name)
+
+
+def _tune(db: sqlite3.Connection, name: str) -> None:
+    """Set how a database is written; what SQLite is told of one does not hold of another that is attached."""
+    db.execute(f"PRAGMA {name}.cache_size = -{_CACHE}")
+    # A killed process loses nothing that was committed; only a power cut may lose the last moments.
+    db.execute(f"PRAGMA {name}.synchronous = NORMAL")
+    # A log that begins anew keeps nothing of the old one, so that it ends with its last commit.
+    db.execute(f"PRAGMA {name}.journal_size_limit = 0")
 
 
 def _empty() -> bytes:

@@ -20,7 +20,7 @@ from mindgauge.records.files import private
 from mindgauge.store import textless
 from mindgauge.store.failures import PENDING, damaged, grouped, one_line
 from mindgauge.store.locks import lock
-from mindgauge.store.opening import EmptyRunError, absent, connect
+from mindgauge.store.opening import EmptyRunError, absent, attach, connect
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
 
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from mindgauge.store.failures import CallFailures
 
 Record = TypeVar("Record")
+_EXCHANGE = (
+    "status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, model_resolved, fingerprint, "
+    "cost, error, at, unsupported"
+)
+"""Columns of a call that say what came of it, in the order in which `exchange` takes them."""
 UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
 """SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,
 also where a later command asked again."""
@@ -98,8 +103,7 @@ class Store:
                 waiting = folder / PENDING / "run.sqlite"
                 private.refuse_link(waiting.parent)
                 private.folder(waiting.parent)
-                connect(waiting, write=True).close()  # laid out, or known to be ours and sound
-                self._db.execute("ATTACH ? AS texts", (str(waiting),))
+                attach(self._db, waiting, "texts")
             undone.pop_all()
         self._calls: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
         self._replies: dict[str, list[tuple[Any, ...]]] = {"": [], self._texts: []}
@@ -108,6 +112,8 @@ class Store:
         """Of all calls, once a writer asks for one: nobody else adds any."""
         self._ratings: RatingInterner | None = None
         self._failed = False
+        if self._texts:
+            self._catch_up()
 
     @classmethod
     @contextlib.contextmanager
@@ -376,10 +382,7 @@ class Store:
                 self._keys.update(row[0] for row in self._calls[self._texts])
             if key not in self._keys:
                 return None
-        query = (
-            "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
-            f"model_resolved, fingerprint, cost, error, at, unsupported FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
-        )
+        query = f"SELECT {_EXCHANGE} FROM {self._texts}calls WHERE key = ? AND status != 'failed'"
         row = self._db.execute(query, (key,)).fetchone()
         return None if row is None or row[1] is None else exchange(row)
 
@@ -449,7 +452,7 @@ class Store:
         self._ratings.add(benchmark, textless.bare_rating(rating) if self._texts else rating)
 
     def flush(self) -> None:
-        """Commit what was added, all or nothing.
+        """Commit what was added, all or nothing; of a run without text the texts first, which `_catch_up` goes by.
 
         Raises:
             MindgaugeError: the disk is full or the database cannot be written; what was committed before stays.
@@ -457,16 +460,30 @@ class Store:
         if not (self._calls[""] or self._overdue or self._replies[""] or self._ratings):
             return
         with one_line(self.path):
-            put(self._db, "overdue", self._overdue)
-            for place in self._calls:
+            for place in dict.fromkeys((self._texts, "")):
+                put(self._db, f"{place}overdue", self._overdue)
                 put(self._db, f"{place}calls", self._calls[place])
                 put(self._db, f"{place}replies", ((*facts, encode(origin)) for *facts, origin in self._replies[place]))
-            if self._ratings:
-                self._ratings.write()
-            self._db.commit()
+                if self._ratings and not place:
+                    self._ratings.write()
+                self._db.commit()
         self._overdue, self._calls, self._replies = [], {"": [], self._texts: []}, {"": [], self._texts: []}
         if self._ratings:
             self._ratings.written()
+
+    def _catch_up(self) -> None:
+        """Take up what a kill between two commits left among the texts alone, so that nothing that was answered is asked again."""
+        self._db.execute("INSERT OR REPLACE INTO main.overdue SELECT * FROM texts.overdue")
+        self._db.commit()
+        replies = "SELECT * FROM texts.replies WHERE (benchmark, id) NOT IN (SELECT benchmark, id FROM main.replies)"
+        for benchmark, *facts in self._db.execute(replies).fetchall():
+            self.add_reply(benchmark, _reply(tuple(facts)))
+        calls = f"SELECT key, prompt, benchmark, model, run, {_EXCHANGE} FROM texts.calls WHERE key NOT IN (SELECT key FROM main.calls)"
+        for row in self._db.execute(calls).fetchall():
+            key, prompt, benchmark, model, run, status, text, *facts = row
+            call = exchange((status, text or "", *facts))
+            self.add_call(key, prompt, benchmark, model, run, call, text=text is not None)
+        self.flush()
 
     def select(self, query: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
         """Read with SQL, for analyses that need columns rather than records."""
