@@ -22,6 +22,7 @@ from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.database import Database
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Policy, Role
+from mindgauge.cli.program import leaves
 from mindgauge.commands.annotate.new import annotate_new
 from mindgauge.commands.rate import rate
 from mindgauge.commands.score import score
@@ -410,3 +411,8 @@ def cli(folder: Path, *words: str, code: int = 0) -> in_process.Done:
         done = in_process.mindgauge(*words, folder=folder)
     assert done.returncode == code, done.stderr
     return done
+
+
+def test_anchors_are_a_file_on_the_command_line() -> None:
+    (option,) = [entry for entry in leaves()["annotate new"].options() if entry.key == "anchors"]
+    assert option.param.type.name == "path"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from mindgauge.cli import answer, render
 from mindgauge.records.english import raised
@@ -70,7 +72,7 @@ def show_logs_show(result: LogSummary, call: CommandCall) -> None:
         answer.then("rate", "BENCHMARK", "--dialogues", result.out, "--judge", "JUDGE")
 
 
-def show_logs_watch(result: WatchResult, *, every: float | None = None) -> None:
+def show_logs_watch(result: WatchResult, *, every: Annotated[float, Meta(ge=0)] | None = None) -> None:
     """Print what a look says in one line, what must be known of it, and where the charts are.
 
     Args:

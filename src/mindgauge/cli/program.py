@@ -98,7 +98,7 @@ class _Group(click.Group):
         """
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            meant = "" if self._words else registry.elsewhere(args[0])
+            meant = registry.elsewhere(f"{self._words}{args[0]}")
             hint = f"did you mean {meant}?" if meant else nearest(args[0], known, "mindgauge --help lists them")
             raise UsageError(f"there is no command {self._words}{args[0]}: {hint}")
         return super().resolve_command(ctx, args)
@@ -234,7 +234,9 @@ def _advice(error: ModuleNotFoundError) -> str:
 
 def _in_file(error: click.ClickException) -> str:
     """Say where an option is set that the command line does not take; empty where it is set nowhere, or something else is wrong."""
-    if not isinstance(error, click.NoSuchOption):
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return ""
+    if "max_cost" not in getattr(error.ctx.command, "built", {}):  # it makes no calls
         return ""
     from mindgauge.runs.options import FILE_ONLY
 

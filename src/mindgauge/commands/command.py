@@ -245,7 +245,10 @@ def _of_options(listed: Any, said: dict[str, str], declaration: Declaration) -> 
     from mindgauge.runs.options import Judging, RunConfig
 
     config = RunConfig(judging=declaration.defaults or Judging())
-    records = {"The models under test": config.asking, "Judging": config.judging, "Calls and cost": config}
+    calls = "settings" in listed.__annotations__  # else a name that a record has, too, means something else
+    records = (
+        {"The models under test": config.asking, "Judging": config.judging, "Calls and cost": config} if calls else {}
+    )
     for name, reference in listed.__annotations__.items():
         if name == "settings":
             yield from (e._replace(setting=True) for e in _of_record(config.settings, said, "Calls and cost"))

@@ -74,7 +74,7 @@ def rate(
         out: The run directory; if not given, one that follows from the plan.
         columns: our name → the file's name of a column.
         limit: At most this many replies of the file.
-        text: Keep hashes and places of quotes instead of what people and models said.
+        text: Keep hashes and places of quotes instead of what people and models said; in Python `text=False`.
         dry_run: Only say what it would take.
         options: How models are asked and judge, and what it may cost: the fields of `Asking`, `Judging`, `Settings` and
             `RunConfig` in `mindgauge.runs.options`, each with its sentence there.

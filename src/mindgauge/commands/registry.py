@@ -128,12 +128,12 @@ def functions() -> dict[str, tuple[str, str]]:
 
 
 def elsewhere(name: str) -> str:
-    """Return what does the work of a name that is no command: `papers load` of `load`, `status --salvage` of `salvage`; empty if none."""
-    leaves = [words for words in COMMANDS if words.endswith(f" {name}")]
+    """Return what does the work of words that are no command: `papers load` of `load`, `status --salvage` of `salvage`; empty if none."""
+    leaves = [words for words, e in COMMANDS.items() if words.endswith(f" {name}") or e.place.startswith(f"{name}.")]
     steps = [
         f"{words} --{step.option.replace('_', '-')}" if step.option else words
         for words, entry in COMMANDS.items()
         for step in entry.steps
-        if step.name == name
+        if step.name in {name.replace(" ", "_"), f"{name}_check"}
     ]
     return next(iter([*leaves, *steps]), "")

@@ -38,7 +38,7 @@ def report(
     """Write the report of runs: one HTML file that needs no network.
 
     Args:
-        card_facts: Write the card with what only the owner knows, from this TOML file (docs/reference/report.md).
+        card_facts: Write the card with what only the owner knows, from this TOML file (docs/tasks/write_an_evaluation_card.md).
         runs: Run directories; the report shows several side by side.
         out: Where to put it; the first run's directory if not given.
         show_unreliable: Show, marked, the scores of judges that agree too little with people.

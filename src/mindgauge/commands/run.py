@@ -84,7 +84,7 @@ def run(
         limit: At most this many, each with its variants, spread evenly over the classes; of dialogues each with another
             person.
         where: Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated.
-        text: Keep hashes and places of quotes instead of what people and models said.
+        text: Keep hashes and places of quotes instead of what people and models said; in Python `text=False`.
         dry_run: Only say what it would take.
         options: How models are asked and judge, and what it may cost: the fields of `Asking`, `Judging`, `Settings` and
             `RunConfig` in `mindgauge.runs.options`, each with its sentence there.

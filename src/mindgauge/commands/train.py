@@ -6,11 +6,12 @@ logits, so that the same command goes on behind it after a kill.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, Unpack
 
@@ -193,7 +194,10 @@ def train(
     classifier.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
     private.write(folder / "card.md", card(trained))
-    versions = {name: version(name) for name in ("numpy", "scikit-learn", "torch", "transformers")}
+    versions = {}
+    for name in ("numpy", "scikit-learn", "torch", "transformers"):
+        with contextlib.suppress(PackageNotFoundError):  # the baseline needs no torch
+            versions[name] = version(name)
     manifest.write(folder, manifest.read(folder) | {"versions": versions, "ended": manifest.now()})
     return trained
 
@@ -276,6 +280,7 @@ def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
         "train on one benchmark or run, or on files": not files or (len(files) > 1 and not all(files)),
         "--where and --labels-from go by the tags of a benchmark's samples; leave them out for files and runs": by_tag
         and (any(files) or runs),
+        "a run has its own samples; leave out --data": learning.data and runs,
         "--rubric says whose labels a file's are; a benchmark or a run has its own": learning.rubric and not all(files),
         "--test-where chooses among the samples of a benchmark that --test names": learning.test_where
         and (test is None or _is_file(test) or _is_run(test)),
@@ -301,7 +306,7 @@ def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
     train, dev, material.test = (
         [sample for sample in samples if sample.tags.get("split", "train") == part] for part in ("train", "dev", "test")
     )
-    if by_tag or runs or (learning.folds and not train):
+    if learning.where or runs or (learning.folds and not train):
         train, dev, material.test = samples, [], []
     if not train:
         raise DataError(
@@ -363,10 +368,13 @@ def _labelled(source: Source, learning: Learning, material: TrainingData, *, tra
         answers = _gold(Path(str(source)), task, material)
     else:
         released = Path(learning.data) if learning.data is not None else None
-        samples = list(task.read(released)) if training and released and not tags and tag is None else []
+        samples = list(task.read(released)) if training and released and not tags else []
         if not any(sample.tags.get("split") == "train" for sample in samples):
             samples = task.samples(released, dict(tags or {}) or None)
-        answers = [(sample, sample.target if tag is None else sample.tags.get(tag)) for sample in samples]
+        held_out = () if tags else ("dev", "test")  # these keep people's own targets
+        answers = [
+            (s, s.target if tag is None or s.tags.get("split") in held_out else s.tags.get(tag)) for s in samples
+        ]
     selected = [
         msgspec.structs.replace(s, target=dialogues.label(answer, material.criterion, f"{source}: {s.id}"))
         for s, answer in answers

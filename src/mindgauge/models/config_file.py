@@ -11,7 +11,8 @@
 `--model careline` then means all of this. What changes answers is part of every call's key, so that a build never gets the
 replies of another; what does not (price, key, concurrency, room) may change from command to command.
 
-`[run]` has what holds for every command that makes calls where nothing is typed, under the options' names:
+`[run]` has what holds where nothing is typed, under the options' names: of `run` and `rate` every option that has a default, of
+other commands that make calls what no command line takes (`engine`, `cache`, `timeout` and so on):
 
     [run]
     timeout = 60

@@ -79,7 +79,7 @@ def _check_engine(settings: Settings) -> None:
         UsageError: options exclude each other.
     """
     if settings.engine not in {"", "ray"} and not settings.engine.startswith("ray://"):
-        raise UsageError(f"engine is plain, ray or ray://HOST:PORT, not {settings.engine!r}")
+        raise UsageError(f"engine is ray or ray://HOST:PORT, or plain in {FILE}, not {settings.engine!r}")
     if settings.actors is not None and not settings.engine:
         raise UsageError('actors goes with engine = "ray"')
     if settings.batch and settings.engine:
@@ -471,7 +471,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         """
         refuse_unknown(options, accepted, function)
         given = options.get("settings")
-        options = {**_of_file(given.config if given else None, function), **options}
+        options = {**_of_file(given.config if given else None, function, accepted), **options}
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
         asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
@@ -488,8 +488,10 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _of_file(path: str | None, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what `[run]` of the configuration says of the options of `run` and `rate` that are none of `Settings`.
+def _of_file(path: str | None, function: Callable[..., Any], accepted: type) -> dict[str, Any]:
+    """Return what `[run]` of the configuration says of options that are none of `Settings`.
+
+    Other commands than `run` and `rate` take from it only what no command line takes.
 
     Raises:
         UsageError: it names no option, or has a value of another kind.
@@ -507,13 +509,13 @@ def _of_file(path: str | None, function: Callable[..., Any]) -> dict[str, Any]:
         raise UsageError(
             f"{path or FILE}: [run] has no option {stray!r}; {nearest(stray, known, f'there are {named(known, limit=len(known))}')}"
         )
-    if function.__name__ not in {"run", "rate"}:
-        return {}
-    accepted = RateOptions if function.__name__ == "rate" else RunOptions
+    taken = (
+        {*accepted.__annotations__} if function.__name__ in {"run", "rate"} else FILE_ONLY & {*accepted.__annotations__}
+    )
     return {
         name: from_file(name, value, hints[name], path)
         for name, value in table.items()
-        if name in hints and name in accepted.__annotations__
+        if name in hints and name in taken
     }
 
 

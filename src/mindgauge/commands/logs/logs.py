@@ -120,8 +120,8 @@ def logs_sample(
         by: As many of each model, month, language, length or risk, or of each value of a tag. May be repeated.
         seed: Seed of the draw.
         names: Replace these names, too, one a line, and those by which people introduce themselves.
-        scrub: Write addresses, numbers, accounts and ids as they are.
-        text: Write what is known of dialogues, and nothing that was said.
+        scrub: Write addresses, numbers, accounts and ids as they are; in Python `scrub=False`.
+        text: Write what is known of dialogues, and nothing that was said; in Python `text=False`.
         columns: our name → the file's name of a column.
 
     Raises:
