@@ -275,20 +275,20 @@ def _of_replies(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterat
 def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterator[Cost]:
     """Tell the calls of one way of asking a model from those of another by what ratings say of themselves."""
     answers: dict[str, int] = {}
-    named_systems: dict[str, set[str]] = {}
+    calls_of: dict[str, set[str]] = {}
     took: dict[str, list[float]] = {}
     query = "SELECT rater, rater_kind, provenance FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
     for rater, kind, provenance in store.select(query, (benchmark,)):
         origin = msgspec.json.decode(provenance, type=RatingOrigin)
         answers[rater] = answers.get(rater, 0) + 1
-        named_systems.setdefault(rater, set()).update(calls.keys() & origin.calls)
+        calls_of.setdefault(rater, set()).update(calls.keys() & origin.calls)
         if kind == RaterKind.CLASSIFIER and origin.seconds is not None:
             took.setdefault(rater, []).append(origin.seconds)
     for rater, n in answers.items():
         if rater in took:
             yield Cost(benchmark, rater, n, 0.0, 1000 * sum(took[rater]) / len(took[rater]))
         else:
-            yield _cost(benchmark, rater, n, [calls[key] for key in named_systems[rater]])
+            yield _cost(benchmark, rater, n, [calls[key] for key in calls_of[rater]])
 
 
 def _cost(benchmark: str, system: str, answers: int, calls: Iterable[_Call]) -> Cost:

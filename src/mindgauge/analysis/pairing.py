@@ -473,7 +473,7 @@ def wait_contrasts(
         if (between := _between(followed[a], followed[b], resamples, seed)) is not None
     ]
     adjusted = iter(holm(np.array([between.p for *_, between in pairs if between.p is not None], dtype=np.float64)))
-    differences = []
+    found = []
     for first, second, between in pairs:
         value, low, high, *_ = between.difference
         p = float(next(adjusted)) if between.p is not None else None
@@ -481,10 +481,8 @@ def wait_contrasts(
         better = (names[first] if (value or 0) < 0 else names[second]) if apart else ""
         n = sum(int((followed[place].waits.time >= 0).sum()) for place in (first, second))
         systems, clusters = (names[first], names[second]), between.clusters
-        differences.append(
-            SystemDifference(*systems, value, low, high, between.p, p, apart, better, n, clusters, None, None)
-        )
-    return sorted(standings, key=lambda standing: np.inf if standing.value is None else standing.value), differences
+        found.append(SystemDifference(*systems, value, low, high, between.p, p, apart, better, n, clusters, None, None))
+    return sorted(standings, key=lambda standing: np.inf if standing.value is None else standing.value), found
 
 
 def _wait_standing(metric: Metric, name: str, table: RatingTable, resamples: int, seed: int) -> SystemStanding:
@@ -535,7 +533,7 @@ def pair_waits(metric: Metric, table: RatingTable, system: Codes) -> PairedScore
     horizon = _horizon(sides)
     value = _by_persona(_of_both(sides), personas, horizon)
     fills = [[metric.waits(filled) for filled in metric.fills(own)] for own in tables]
-    filled = [_by_persona(_of_both(pair_waits), personas, horizon) for pair_waits in zip(*fills, strict=True)]
+    filled = [_by_persona(_of_both(both), personas, horizon) for both in zip(*fills, strict=True)]
     bounds = np.stack([value, *filled])
     # Where a turn is not there at all, nothing can be filled in: the wait may be any.
     lowest, highest = np.nan_to_num(np.fmin.reduce(bounds)), np.nan_to_num(np.fmax.reduce(bounds), nan=horizon)

@@ -94,9 +94,9 @@ def as_json(card: PublicCard) -> dict[str, Any]:
             return {_RISKS: [{"category": category, "subcategory": [*names]} for category, names in value.items()]}
         return value or ([NOT_SPECIFIED] if name in _LISTS else NOT_SPECIFIED)
 
-    public_content = {section: {name: filled(name) for name in names} for section, names in SECTIONS.items()}
-    public_content["benchmark_details"] = {"is_benchmark": True, **public_content["benchmark_details"]}
-    return public_content
+    nested = {section: {name: filled(name) for name in names} for section, names in SECTIONS.items()}
+    nested["benchmark_details"] = {"is_benchmark": True, **nested["benchmark_details"]}
+    return nested
 
 
 def markdown(card: PublicCard) -> str:

@@ -40,7 +40,7 @@ _INTERRUPTED = 130
 """What click makes of an interrupt, without a word."""
 _SHOW_WARNING = warnings.showwarning
 _SCARCE = re.compile(
-    r"can't start new thread|failed to map segment|Cannot allocate memory|previously been poisoned"
+    r"can't start new thread|failed to map segment|[Cc]an(?:not|'t) allocate memory|CUDA out of memory|previously been poisoned"
     r"|PanicException: .*(?:spawn|WouldBlock|TooManyOpenFiles|OutOfMemory)"
 )
 """What Python and libraries raise where the system gives them no more; of the last, a lock that broke so before."""

@@ -16,7 +16,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.hub_layout import is_one
 from mindgauge.benchmarks.hub_layout.records import load
 from mindgauge.benchmarks.hub_layout.tables import HubLayout
-from mindgauge.records import RaterKind
+from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from tests.benchmarks.hub_layout import from_card
 
@@ -166,3 +166,18 @@ def test_an_audit_finds_what_is_planted_and_no_repeats_as_duplicates(card: Path)
     table.write_parquet(card / RAW)
     found = {finding.id for finding in mindgauge.audit("help_or_harm", data=card).findings}
     assert {"out_of_scale", "contradicts_itself"} <= found
+
+
+def test_an_item_without_a_label_has_nothing_to_judge_by_and_responses_say_what_a_missing_item_is(card: Path) -> None:
+    for path in (card / "responses").rglob("*.parquet"):
+        replies = pl.read_parquet(path)
+        labels = [None, *["suicidal_ideation"] * (len(replies) - 1)]
+        replies.with_columns(label=pl.Series(labels, dtype=pl.String)).write_parquet(path)
+    unlabelled = pl.read_parquet(card / "responses" / "test" / "gpt-5-nano.parquet")["response_id"][0]
+    for path in (card / "evaluations" / "llm_raw").rglob("*.parquet"):
+        scored = pl.when(pl.col("response_id") != unlabelled).then("score")
+        pl.read_parquet(path).with_columns(score=scored).write_parquet(path)
+    assert {r.status for r in read(card).ratings if r.subject == unlabelled} == {Status.NOT_APPLICABLE}
+    shutil.rmtree(card / "benchmark")
+    found = Counter(sample.tags.get("category") for sample in read(card).samples)
+    assert found["suicidal_ideation"] > found[None] > 0

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from mindgauge.analysis.reliability.scale import ValueScale
-    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -211,17 +210,3 @@ def _of_sums(sums: Floats) -> Values:
         "system_spearman": rank.spearman_of_columns(x, y),
         "system_kendall": rank.kendall_of_columns(x, y),
     }
-
-
-def bound_of_mean(rows: pl.DataFrame, ends: Ends) -> Bound:
-    """Return the mean of subjects' values with Student's interval over conversations (jackknife).
-
-    Args:
-        rows: columns cluster and number, one row per subject.
-        ends: the lowest and the highest value.
-    """
-    sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
-    total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
-    rest = n.sum() - n
-    left_out = ratio(total.sum() - total, rest)
-    return Bound(*student(float(total.sum() / n.sum()), left_out, np.ones(len(n), dtype=np.intp), ends=ends))

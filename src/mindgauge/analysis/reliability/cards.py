@@ -38,7 +38,7 @@ from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, l
 from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.favour import invariance
-from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
+from mindgauge.analysis.reliability.pairs import pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, bias_at_large, people
 from mindgauge.analysis.reliability.ratings import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.unsafe_levels import danger

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mindgauge.records.prompt import Nonces
 
 _HERE = Path(__file__).parent
+IDENTITY = "identity"
 _TURN = re.compile(r"(?m)^[\s*_]{0,60}+(person|listener)[*_]*\s*[:：][*_]*", re.IGNORECASE)
 _ROLES = ("client", "counsellor", "asker", "relation", "reason")
 LONGEST = 8_000
@@ -126,21 +127,17 @@ def _secret(text: str, people: dict[str, str]) -> WrittenText:
     return WrittenText((Message("user", f"{text}\n\nQuestion: {question}"),), tags)
 
 
-_CHECKS = Path(__file__).parent
-IDENTITY = "identity"
-
-
 def rewriting() -> Benchmark:
     """Return the check of a text that was written anew: does it keep the meaning, is it natural, does it add a risk?"""
-    benchmark = standalone_rubric.alone(_CHECKS / "rewriting.toml")
-    judge = Prompt.load(_CHECKS / "judge.en.md", ("dialogue", "reply", "rubric", "form", "nonce"))
+    benchmark = standalone_rubric.alone(_HERE / "rewriting.toml")
+    judge = Prompt.load(_HERE / "judge.en.md", ("dialogue", "reply", "rubric", "form", "nonce"))
     forms = {f"write.{form}": {"en": prompt(form)} for form in WrittenForm}
     return msgspec.structs.replace(benchmark, prompts={"judge": {"en": judge}, **forms})
 
 
 def identity() -> Benchmark:
     """Return the question whether a person says of themselves what personas say in their place."""
-    return standalone_rubric.alone(_CHECKS / "identity.toml", messages=True)
+    return standalone_rubric.alone(_HERE / "identity.toml", messages=True)
 
 
 def faults(benchmark: Benchmark, ratings: list[Rating]) -> list[str]:

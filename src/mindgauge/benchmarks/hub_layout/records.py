@@ -99,6 +99,9 @@ class LayoutReader:
         self._remarks: Counter[tuple[str, str]] = Counter()
         self.notes: list[str] = [*layout.notes]
         self.textless: set[str] = set()
+        self._protocol = bool(benchmark.protocol)
+        self._unlabelled: set[str] = set()
+        """Replies to items whose label others left empty: where the label says by what is judged, there was nothing to judge by."""
         self.items: dict[str, Sample] = {}
         for row in sorted(layout.rows(TableKind.ITEMS), key=lambda row: row.whole("position") or 0):
             self.items.setdefault(row.text(EXAMPLE), self._sample(row))
@@ -130,7 +133,10 @@ class LayoutReader:
     def _reply(self, row: LayoutRow, repeats: Counter[tuple[str, str]]) -> Reply:
         example, text, facts = row.text(EXAMPLE), clean(row.text("response_text")), row.details()
         if example not in self.items:
-            self.items[example] = self._sample(LayoutRow(row.file, row.split, row.number, {EXAMPLE: example}))
+            known = {EXAMPLE: example} if row.exact else {n: cell for n, cell in row.cells.items() if n not in _TEXT}
+            self.items[example] = self._sample(LayoutRow(row.file, row.split, row.number, known))
+        if self._protocol and not row.exact and "label" in row.cells and not self._names.label(row.cells["label"]):
+            self._unlabelled.add(row.text(RESPONSE))
         model = row.text("answer_model") or self._names.model(row.text("answer_model_raw")) or row.table
         refused = row.text("refusal").casefold() in {"true", "1", "1.0", "yes"}
         status = Status.REFUSED if refused else Status.OK if text else Status.FAILED
@@ -192,6 +198,8 @@ class LayoutReader:
 
     def _status(self, row: LayoutRow, value: Value | None, facts: dict[str, Any]) -> Status:
         """Say what became of a rating in a table of others, and keep what they have in place of a level."""
+        if row.subject in self._unlabelled and not row.text("score", "level"):
+            return Status.NOT_APPLICABLE
         reply = self.replies.get(row.subject)
         if reply is not None and reply.status is not Status.OK:
             return reply.status  # a score of a refusal says nothing about the model

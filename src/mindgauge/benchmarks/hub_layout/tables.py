@@ -243,8 +243,9 @@ class HubLayout:
                 raise DataError(f"{name}: no column {joins}, which joins it to the other tables; {EXPECTED}")
             parts = (self._all[name].stem, *reversed(self._all[name].place.parts[:-1]))
             split = next((match.group(1) for part in parts if (match := _SPLIT.match(part))), "")
+            labels = {"label": None} if "label" in table.headers else {}  # an empty one says that there is none
             for place, (_, cells) in enumerate(table.rows()):
-                yield LayoutRow(name, str(cells.get("split") or split), place, cells)
+                yield LayoutRow(name, str(cells.get("split") or split), place, labels | cells)
 
     @cached_property
     def exports(self) -> dict[str, tuple[str, Cells]]:

@@ -44,7 +44,8 @@ def read_layout(folder: Path, wanted: Benchmark | None = None) -> tuple[str, Mat
     if wanted is not None:
         layout = layout.part(wanted.name)
     criteria = benchmark.rubric.criteria if benchmark is not None else ()
-    tables = _LayoutTables(layout, criteria[0].name if criteria else CRITERION)
+    by_label = wanted is not None and bool(wanted.protocol)
+    tables = _LayoutTables(layout, criteria[0].name if criteria else CRITERION, by_label=by_label)
     items_alone = (
         wanted is not None and wanted.closed and not exported
     )  # what others released answers no question of ours
@@ -70,8 +71,9 @@ def _known(exported: list[str]) -> Benchmark | None:
 class _LayoutTables:
     """The tables of a folder; what cannot be read is noted, and the others are."""
 
-    def __init__(self, layout: HubLayout, criterion: str) -> None:
-        self._layout, self._criterion = layout, criterion
+    def __init__(self, layout: HubLayout, criterion: str, *, by_label: bool) -> None:
+        self._layout, self._criterion, self._by_label = layout, criterion, by_label
+        self._unlabelled: set[str] = set()
         self._model: dict[str, str] = {}
 
     def _rows(self, kind: TableKind) -> Iterator[LayoutRow]:
@@ -96,6 +98,8 @@ class _LayoutTables:
         """Yield replies; one that was refused, or never came, is none."""
         for row in (row for kind in REPLIES for row in self._rows(kind)):
             model = self._model[row.text(RESPONSE)] = row.text("answer_model", "answer_model_raw")
+            if self._by_label and not row.exact and row.cells.get("label", row) is None:
+                self._unlabelled.add(row.text(RESPONSE))
             refused = row.text("refusal").casefold() == "true" or row.text("status") == Status.REFUSED
             if "response_text" in row.cells and not refused:
                 text = str(row.cells["response_text"])
@@ -112,7 +116,8 @@ class _LayoutTables:
                 key = kind.value, rater, row.subject, criterion
                 run, repeats[key] = row.whole("evaluation_run"), repeats[key] + 1
                 status = row.text("score_status") or ("ok" if value is not None else "not_evaluated")
-                if status != Status.NOT_APPLICABLE:
+                idle = status == "not_evaluated" and row.subject in self._unlabelled
+                if status != Status.NOT_APPLICABLE and not idle:
                     yield (
                         row.subject, criterion, rater, _KIND.get(kind, row.text("rater_kind")), repeats[key] - 1 if run is None else run,
                         status, value, self._model.get(row.subject), row.text(EXAMPLE) or None, row.file, row.number,
