@@ -19,7 +19,7 @@ from mindgauge.cli.program import counted
 SOURCE = Path(mindgauge.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "lines of src/mindgauge": 132_850,  # the aim was 131,000: folds of exchange, Inspect, stress, clients and training stay above theirs
+    "lines of src/mindgauge": 132_900,  # the aim was 131,000: folds of exchange, Inspect, stress, clients and training stay above theirs
     "lines of analysis": 27_250,
     "lines of annotation": 7_550,
     "lines of benchmarks": 20_550,
@@ -31,16 +31,16 @@ BUDGETS = {
     "lines of reports": 20_450,
     "lines of runs": 6_600,
     "lines of stats": 9_150,
-    "lines of store": 2_650,
-    "files": 570,
+    "lines of store": 2_700,
+    "files": 571,
     "classes that carry values": 783,
     "commands": 36,
     "options": 421,
     "options that `run --help` shows": 13,
-    "words of documents": 53_700,
+    "words of documents": 53_900,
     "lines of README.md": 110,
     "words of SECURITY.md": 1_200,
-    "words of CHANGELOG.md": 1_200,
+    "words of CHANGELOG.md": 1_250,
     "words of the longest page": 1_300,
 }
 """Figure → what it may be at most."""

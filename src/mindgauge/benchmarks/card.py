@@ -1,6 +1,6 @@
-"""What lies in a benchmark's folder: its card, its prompts, and the samples that this project wrote for it.
+"""What is in a benchmark's folder: its card, its prompts, and the samples that this project wrote; and its card in a public schema.
 
-The schema is that of Sokol et al., *BenchmarkCards: Standardized Documentation for Large Language Model Benchmarks*
+The public schema is that of Sokol et al., *BenchmarkCards: Standardized Documentation for Large Language Model Benchmarks*
 (arXiv 2410.12974; github.com/SokolAnn/BenchmarkCards). Names and types are those of its public cards in October 2025; IBM's
 Auto-BenchmarkCard writes the same fields in a wrapper. Nothing else is taken from there.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.view.content import KeptDraw
 
-HOST, PORT = "127.0.0.1", 8766
+HOST = "127.0.0.1"
 BLIND_TITLE = "Replies drawn by lot"
 
 

@@ -5,7 +5,7 @@ writer, and not denied. A hint is anything that may mean it: the same words deni
 harm, despair, violence and intoxication. A wrong cue costs the room of one turn, a missed one the context of what
 follows, so hints are many. `bench/cues.py` measures both.
 
-Words in `risk_questions.toml`, looked for in questions alone. A question in other words is missed, so what is found is at
+What a helper asks (`asked`) is found by the words of `risk_questions.toml`, in questions alone. A question in other words is missed, so what is found is at
 least so much, and what is not found is not known to be absent.
 """
 

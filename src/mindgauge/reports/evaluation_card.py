@@ -89,8 +89,8 @@ def read(path: Path) -> OwnerFacts:
         ) from error
     except ValueError as error:
         raise DataError(f"--card-facts {path}: not TOML ({error})") from error
-    for name in content.keys() - {"expires"}:
-        if any(len(text) > LONGEST for text in facts.stated(name)):
+    for name in content:
+        if name != "expires" and any(len(text) > LONGEST for text in facts.stated(name)):
             raise DataError(f"--card-facts {path}: {name} has more than {LONGEST} characters; a card is one page")
     return facts
 
@@ -109,7 +109,7 @@ def contents(card: dict[str, Any], path: Path) -> dict[Path, str]:
         path: f"{page.rstrip()}\n{MARK}\n",
         path.with_suffix(".json"): msgspec.json.format(msgspec.json.encode(card), indent=1).decode(),
         path.with_suffix(".md"): rendered(
-            str(render.TEMPLATES / "card.md.j2"), **content, mark=MARK, none=rounding.NONE, ended=english.ended,
+            str(render.TEMPLATES / "card.md.j2"), **content, mark=MARK, missing=rounding.NONE, ended=english.ended,
             of_page=lambda sheet: of_page(sheet, render.MOST_ROWS),
         ),
     }  # fmt: skip

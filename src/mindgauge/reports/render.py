@@ -2,7 +2,8 @@
 
 Where there are many benchmarks, each one's part of a section is folded behind its finding.
 
-Links are their text and their address, pictures their description, HTML is text: nothing of it leads anywhere or runs.
+Markdown in a reply becomes HTML: links are their text and their address, pictures their description, and HTML is text. Nothing
+of it leads anywhere or runs.
 """
 
 from __future__ import annotations
@@ -283,6 +284,9 @@ def _block(token: Token, pieces: _Pieces) -> None:
         _edge(token, name, pieces)
 
 
+_SCROLL = '<div class="scroll" role="region" tabindex="0" aria-label="A table of the reply">'
+
+
 def _edge(token: Token, name: str, pieces: _Pieces) -> None:
     """Open or close a block; a heading is a paragraph here, since the page's outline is not the reply's."""
     opens = token.nesting == 1
@@ -291,8 +295,8 @@ def _edge(token: Token, name: str, pieces: _Pieces) -> None:
         return
     tag = _BLOCKS.get(name, "div")
     start = f' start="{int(token.attrs["start"])}"' if opens and "start" in token.attrs else ""
-    wrap = name == "table"
-    pieces.tag(('<div class="scroll" role="region" tabindex="0" aria-label="A table of the reply">' if wrap and opens else "") + (f"<{tag}{start}>" if opens else f"</{tag}>") + ("</div>" if wrap and not opens else ""))  # fmt: skip
+    before, after = (_SCROLL, "</div>") if name == "table" else ("", "")
+    pieces.tag(f"{before}<{tag}{start}>" if opens else f"</{tag}>{after}")
 
 
 def _inline(tokens: Iterable[Token], pieces: _Pieces) -> None:

@@ -1,4 +1,4 @@
-"""How failures of a run's database are said: in one line, with what to do.
+"""How failures are said: of a run's database in one line with what to do, and of calls by what went wrong.
 
 Servers put the id of a request, a time or a count into what they say, and an answer that cannot be read is quoted. Two
 failures have one reason if they differ in nothing else. The status that a message begins with stays: 429 is not 500.

@@ -1,4 +1,4 @@
-"""A jury's ratings, derived from its members': nothing is asked, and every member's own ratings stay."""
+"""A jury's ratings and its card, derived from its members' ratings: nothing is asked, and every member's own stay."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a profile holds: every model's score in every task and dimension, and what it lacks.
 
-Which of these a task has follows from the tags of its samples, so a new task that sets them needs nothing here.
+Which panels of figures a task has follows from the tags of its samples, so a new task that sets them needs nothing here.
 
 Ratings have the columns that `panels` gives them: `ok`, `number` (the level itself), `item_score` in [0, 1], and tags.
 """

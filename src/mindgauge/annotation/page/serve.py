@@ -35,7 +35,7 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
     Args:
         annotation: the opened project; whoever opened it closes it.
         host: the address that is listened on; to which names the page answers says `Guard` (in tests, too:
-            `origin.own_host(annotation.secret, "")` makes one that will do).
+            `guard.own_host(annotation.secret, "")` makes one that will do).
         port: that is listened on.
         needed: how many unsafe replies people must meet (`analysis.reliability.plan.UnsafeNeeded`), for the owner to read;
             None where that is not known.

@@ -73,11 +73,11 @@ class Guard:
         """Say how the page may be called: by whom else it is, its links would lead elsewhere.
 
         A name that somebody else points at this machine (DNS rebinding) is none of the names; an address cannot be
-        pointed. What everybody knows of this machine (`127.0.0.1`, `localhost`) opens nothing, see `origin`.
+        pointed. What everybody knows of this machine (`127.0.0.1`, `localhost`) opens nothing.
 
         Args:
             app: what is guarded.
-            secret: of the hosts that are given out, `origin.own_host`.
+            secret: of the hosts that are given out, `own_host`.
             port: that is listened on.
             refuse: what is answered where something else is wrong than the host.
             host: that is listened on; where the network reaches it, any numeric address will do, too.

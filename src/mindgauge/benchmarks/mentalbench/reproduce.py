@@ -6,7 +6,7 @@ interval over 1,000 resamples of systems, those outside [0, 1] discarded; a clas
 Repaired joins by concern, takes levels from 1 to 5 only, leaves out empty replies, and resamples systems and
 conversations, keeping every resample.
 
-Its limits are the terciles of its own 28 printed widths, so a third of them is good whatever the judges do.
+The limits of the source's rule are the terciles of its own 28 printed widths, so a third of them is good whatever the judges do.
 
 The authors pair by ConvID. A reply's ConvID is that of the released judges' rows, which were written from the replies; of
 a judge that rated the reply here, too.

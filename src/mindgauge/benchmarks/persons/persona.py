@@ -3,7 +3,7 @@
 A situation has rungs, lowest first; a persona's ladder goes from the lowest to its highest, which is its planned risk. The
 two lowest are calm: a persona that stays there shows whether a model sees risk where there is none.
 
-The levels are the turns, in order, and `never` behind them. A dialogue that is shorter than others has fewer of them.
+The levels of `plain_turn` are the turns, in order, and `never` behind them. A dialogue that is shorter than others has fewer of them.
 """
 
 from __future__ import annotations

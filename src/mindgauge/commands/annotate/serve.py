@@ -19,8 +19,6 @@ from mindgauge.models.address import loopback
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HOST, PORT = "127.0.0.1", 8765
-
 
 class Served(msgspec.Struct, frozen=True):
     """Where the page runs, and what must be known of it."""

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Model
     from mindgauge.runs.options import AnyModel
 
-EACH = 4
-"""Replies that each injection is tried on."""
-
 
 class StressOptions(CommandOptions, total=False):
     """How the judge judges, as keyword arguments."""

@@ -41,10 +41,6 @@ PAGE = "watch.html"
 _MET, _DRAWN, _RUN, _RESULT, _UNSEEN = "met.json", "dialogues.jsonl", "run", "look.json", "unseen.json"
 BLIND = 3
 """Looks in a row that met nothing new, from which on nobody can tell that all is well."""
-SAMPLE = 50
-"""Dialogues that are drawn of what is new, if nothing is said."""
-APART = 200
-"""Looks between false alarms on average, at least, if nothing is said."""
 LISTED = 5
 """Files that could not be read and are named at a look, at most."""
 _ENDINGS = {*TEXTS, *tables.ENDINGS, ".zip", ".eval"}

@@ -1,4 +1,4 @@
-"""Logs of Inspect (`.eval`, `.json`) as what people bring: replies, dialogues, ratings. Read sample by sample, without inspect-ai."""
+"""Logs of Inspect (`.eval`, `.json`) as what people bring: replies, dialogues, ratings; without inspect-ai."""
 
 from mindgauge.records.inspect_logs.log import ENDING, opened
 

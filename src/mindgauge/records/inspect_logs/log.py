@@ -1,4 +1,4 @@
-"""Opening a log: a zip (`.eval`, packed in any way that Inspect packs) or JSON; its samples are read one by one, each time anew.
+"""Opening a log: a zip (`.eval`, packed in any way that Inspect packs) or JSON. Of a zip samples are read one by one, each time anew.
 
 What is read has Inspect's own names (inspect_ai.log, schema version 2); all else is skipped. A log that is not finished
 has no `header.json` but the journal of its beginning, and the samples that were done by then. A sample that was logged
@@ -220,8 +220,9 @@ def _in_json(path: Readable) -> dict[str, Any] | None:
     try:
         if isinstance(path, Path):
             with path.open("rb") as file:
-                if not _BEGINNING.match(file.read(1 << 16)):
-                    return None
+                begins = _BEGINNING.match(file.read(1 << 16))
+            if not begins or begins[1].decode() not in _KEYS:
+                return None
         content = bounds.content(path, bounds.FILE) if isinstance(path, Path) else path.read_bytes()
     except OSError as error:
         if error.errno != errno.EFBIG:

@@ -1,6 +1,6 @@
 """Records as pictures: which is drawn by what, wide and narrow, so that the page shows what fits.
 
-It is more a drawn table than a chart: a row for each outcome, its bar on one common scale.
+Shares of outcomes are more a drawn table than a chart: a row for each outcome, its bar on one common scale.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a person answers, as their ratings in the run; what they answered before stays in a rating's provenance.
+"""What a person answers, as their ratings in the run, and the application that serves the reader to that person alone.
+
+What they answered before stays in a rating's provenance.
 
 Who sees models' names and verdicts, and chooses what to open, gives ratings of a selection (`IN_SIGHT`), which stand for
 nothing but themselves. What was drawn by lot is answered blind; its first answer, given before any verdict was seen,

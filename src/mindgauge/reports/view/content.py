@@ -1,4 +1,4 @@
-"""What is served: the reader's own pages and data, held in memory; of a draw, without a model's name, a verdict or an id that tells one."""
+"""What is served: the reader's own pages and data, held in memory; of a draw, without a model's name, a verdict or an id that tells one; and the draw that a run keeps."""
 
 from __future__ import annotations
 
