@@ -196,12 +196,16 @@ def test_other_json_is_read_as_before(tmp_path: Path) -> None:
     assert len(read(named(tmp_path / "first.json", json.dumps(first).encode()))[0]) == 1
 
 
-def test_a_log_of_any_layout_is_cut_where_its_samples_end(tmp_path: Path) -> None:
+def test_a_log_in_json_of_any_layout_reads_as_the_same_in_a_zip(tmp_path: Path) -> None:
     hostile = 'a "quoted" \\ [text] {of} \\u0041, ends with \\'
     files = logs.members([logs.sample(n, store={"x": hostile, "y": [1.5e3, None, True, hostile]}) for n in range(3)])
     expected = read(logs.deflated(tmp_path / "expected.eval", files))
     path = logs.plain(tmp_path / "log.eval", files)
     assert read(path) == expected
+    content = json.loads(path.read_bytes())
+    for start, indent in ((b"", None), (b"\xef\xbb\xbf", 2)):
+        path.write_bytes(start + json.dumps(content, indent=indent).encode())
+        assert read(path) == expected
 
 
 @pytest.mark.long

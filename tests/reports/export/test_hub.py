@@ -35,6 +35,16 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hub(folder / "run", folder / "out")
 
 
+@pytest.mark.parametrize("rows_at_once", [1, 2, 16])
+def test_pieces_of_any_size_make_the_same_tables(
+    exported: Path, tmp_path: Path, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mindgauge.reports.export.hub._FRAME", rows_at_once)
+    again = hub(exported.parent / "run", tmp_path / "again")
+    for path in exported.rglob("*.parquet"):
+        assert pl.read_parquet(again / path.relative_to(exported)).equals(pl.read_parquet(path))
+
+
 def rows(folder: Path, under: str) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(path) for path in sorted((folder / under).rglob("*.parquet"))])
 
